@@ -1,8 +1,6 @@
-"""Waits until other guests of the host leave the processors to this one.
-
-Waiting and repeating depend only on the load of others, never on the measured values, so they
-select the moment and not the result.
-"""
+"""Waits until other guests of the host leave the processors to this one. Waiting and repeating
+depend only on the load of others, never on the measured values, so they select the moment and not
+the result."""
 
 import os
 import subprocess
@@ -45,10 +43,7 @@ def wait(probes: int = QUIET_PROBES) -> float:
 
 
 def taken_by_others() -> float:
-    """Share of the processors, 0 to 1, that others used or withheld while we requested all.
-
-    An idle guest does not notice that its host is busy, so this one computes for a second.
-    """
+    """Share of the processors, 0 to 1, that others used or withheld in a second of computing."""
     before = read_condition()
     command = [sys.executable, "-S", "-c", _SPIN, str(_PROBE_S)]
     spinning = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]

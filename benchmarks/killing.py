@@ -13,9 +13,8 @@ def measure(folder: Path, environment: dict[str, str], kills: int, seed: int) ->
     """Kill this many uploaders and count the outcomes.
 
     Args:
-        folder: For the log.
         environment: Environment variables of the uploaders; this process has the same.
-        seed: Of the random moments.
+        seed: Seed of the random moments.
     """
     call_command("migrate", interactive=False, verbosity=0)
     make_user("lab")

@@ -1,7 +1,5 @@
-"""A minimal HTTP client: one socket, no copies beyond the kernel's.
-
-All compared servers are measured with this client, so its cost is equal for all of them.
-"""
+"""A minimal HTTP client: one socket, no copies beyond the kernel's. All compared servers are
+measured with this client, so its cost is equal for all of them."""
 
 import socket
 import time
@@ -17,11 +15,7 @@ _PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a request, with times in seconds since before it was sent.
-
-    Attributes:
-        content: The body if it is short; large bodies are dropped.
-    """
+    """The answer to a request; times in seconds since before it was sent, large bodies dropped."""
 
     status: int
     headers: Mapping[str, str]
@@ -64,11 +58,8 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         body: bytes | bytearray = b"",
     ) -> Answer:
-        """One request; the body of a large answer is received and dropped.
-
-        Raises:
-            RuntimeError: the answer is an error or incomplete.
-        """
+        """One request; the body of a large answer is received and dropped. Raises RuntimeError if
+        the answer is an error or incomplete."""
         head = [f"{method} {path} HTTP/1.1", f"Host: {urlsplit(self.address).netloc}"]
         head += [f"{name}: {value}" for name, value in (headers or {}).items()]
         if body or method != "GET":

@@ -13,11 +13,7 @@ SAMPLES = "samples.npz"
 
 
 def example(name: str, cache: Path) -> Network:
-    """The example ``name`` of :mod:`examples.models`, cached in ``cache``.
-
-    Raises:
-        KeyError: there is no such example.
-    """
+    """The example ``name`` of :mod:`examples.models` (else KeyError), cached in ``cache``."""
     folder = cache / "models" / name
     if not (folder / SAMPLES).exists():
         say(f"{name}: making the model")

@@ -78,11 +78,7 @@ def _round(model: Path, data: Path) -> Wait:
 
 
 def _watched(client: hpcfair.Client, started: float) -> Wait:
-    """Poll the published builds until the search has ended.
-
-    Raises:
-        RuntimeError: it failed, or took too long.
-    """
+    """Poll the published builds until the search has ended; RuntimeError on failure or timeout."""
     usable = faster = None
     shown = ""
     while (now := time.monotonic() - started) < _GIVE_UP_S:

@@ -124,11 +124,8 @@ QUICK = (
 
 
 def subjects_of(names: str) -> tuple[Subject, ...]:
-    """Networks by name, joined by commas: an argument of a command.
-
-    Raises:
-        ArgumentTypeError: there is no such network; the message lists all.
-    """
+    """Networks by name, joined by commas: an argument of a command. Raises ArgumentTypeError
+    for an unknown network; the message lists all."""
     every = {subject.name: subject for subject in SUBJECTS}
     if unknown := [name for name in names.split(",") if name not in every]:
         raise ArgumentTypeError(f"no network {', '.join(unknown)}; there are {', '.join(every)}")
@@ -137,11 +134,8 @@ def subjects_of(names: str) -> tuple[Subject, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """The setup of the studies.
-
-    Attributes:
-        schedules: Folder with ``NAME.jsonl`` of tuned schedules; ``None`` for untuned code.
-    """
+    """The setup of the studies. ``schedules``: folder with ``NAME.jsonl`` of tuned schedules;
+    ``None`` for untuned code."""
 
     target: TargetSpec
     backends: Mapping[str, Backend]
@@ -206,11 +200,8 @@ class Laboratory:
     def evaluator(
         self, network: Network, compiler: str
     ) -> Iterator[tuple[DevicePassEvaluator, Menu]]:
-        """An evaluator of lists of passes on a network, and the menu.
-
-        Raises:
-            CandidateFailed, ReferenceFailed: the compiler, or the reference, rejects it.
-        """
+        """An evaluator of lists of passes on a network, and the menu. Raises CandidateFailed,
+        ReferenceFailed if the compiler, or the reference, rejects it."""
         backend = self.backends[compiler]
         assert isinstance(backend, PassBackend)
         request = TuningRequest(network, self.target, (compiler,))

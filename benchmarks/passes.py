@@ -70,7 +70,6 @@ def main() -> None:
 
 
 def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
-    """Study every network, then compare the winning lists of the others on it."""
     subjects = QUICK if options.quick else options.networks
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
@@ -89,10 +88,8 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
 
 
 def _pool(found: Sequence[Studied]) -> list[str]:
-    """The lists that every network tries: each network's best list for compile time.
-
-    Equal for all networks: a class with more measured lists would otherwise have an advantage.
-    """
+    """The lists that every network tries: each network's best list for compile time. Equal for all
+    networks: a class with more measured lists would otherwise have an advantage."""
     lists: list[str] = []
     for each in found:
         best = min(each.winners, key=lambda trial: trial.comparison.score("compile"), default=None)
@@ -176,10 +173,8 @@ def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
 
 
 def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
-    """Compile time with the list of the network's class, of all others, of shuffled classes.
-
-    Only lists that were tried on every network count.
-    """
+    """Compile time with the list of the network's class, of all others, of shuffled classes. Only
+    lists that were tried on every network count."""
     if not found:
         return {}
     everywhere = set.intersection(*map(_tried, found))

@@ -56,7 +56,6 @@ def main() -> None:
 def _compared(
     lab: Laboratory, subject: Subject, folder: Path, seconds: float
 ) -> dict[str, PassComparison]:
-    """Comparisons of the hub's pipeline with each of TVM's, by name."""
     network = subject.make(lab.cache)
     ours = passes_for_tuning(network)
     # The hub's own under the network's name, as benchmarks.pass_schedules keeps it.

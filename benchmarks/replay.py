@@ -39,11 +39,7 @@ class Run:
 
 
 def replay(table: Table, strategy: Strategy, budget: int, fewest: int = 0) -> Run:
-    """Run a strategy on a table until every problem is solved or the trials are used up.
-
-    Args:
-        fewest: Least number of trials.
-    """
+    """Run a strategy for ``fewest`` to ``budget`` trials, until every problem is solved."""
     good = {tolerance: table.good(tolerance) for tolerance in PROBLEMS}
     reached: dict[Tolerance, tuple[int, float] | None] = dict.fromkeys(PROBLEMS)
     trials: list[Trial] = []
@@ -79,8 +75,7 @@ def problem(table: Table, seed: int, experience: Sequence[Experience] = ()) -> S
 def history(
     tables: Sequence[Table], search: Callable[[SearchProblem], Strategy], seed: int, trials: int
 ) -> list[Experience]:
-    """The hub's experience after searches of these networks, each without the others' results: a
-    lower bound on real histories."""
+    """The hub's experience from searches of these networks: a lower bound on real histories."""
     found: list[Experience] = []
     for table in tables:
         run = replay(table, search(problem(table, seed)), trials, fewest=trials)

@@ -1,7 +1,5 @@
-"""The output of every benchmark: figures with their spread, the machine, one line of JSON.
-
-Progress goes to stderr, for people; the last line of stdout is for programs.
-"""
+"""The output of every benchmark: figures with their spread, the machine, one line of JSON. Progress
+goes to stderr, for people; the last line of stdout is for programs."""
 
 import json
 import os
@@ -38,20 +36,14 @@ def counted(value: float, unit: str) -> Figure:
 
 
 def spread(samples: Sequence[float], unit: str, *, percentile: float = 50.0) -> Figure:
-    """A percentile of ``samples``, by default the median, with a bootstrapped interval.
-
-    Raises:
-        ValueError: there are no samples.
-    """
+    """A percentile of ``samples``, by default the median, with a bootstrapped interval. Raises
+    ValueError if there are no samples."""
     return _bootstrap(np.asarray(samples)[:, None], lambda s: s[..., 0], unit, percentile)
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
-    """The median of ``over[i] / under[i]``, of samples measured in pairs.
-
-    Raises:
-        ValueError: there are no samples, or their numbers differ.
-    """
+    """The median of ``over[i] / under[i]``, of samples measured in pairs. Raises ValueError if
+    there are no samples, or their numbers differ."""
     if len(over) != len(under):
         raise ValueError(f"{len(over)} samples cannot be paired with {len(under)}")
     pairs = np.column_stack([over, under]).astype(np.float64)
@@ -59,14 +51,9 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
 
 
 def geometric_mean(figures: Sequence[Figure]) -> Figure:
-    """The geometric mean of independently measured ratios.
-
-    The half-widths of its logarithm's range are those of the ratios' logarithms, combined as
-    independent errors: the root of the sum of squares, over their number.
-
-    Raises:
-        ValueError: there are no figures.
-    """
+    """The geometric mean of independently measured ratios. The half-widths of its logarithm's range
+    are those of the ratios' logarithms, combined as independent errors: the root of the sum of
+    squares, over their number. Raises ValueError if there are no figures."""
     if not figures:
         raise ValueError("there are no figures")
     value, low, high = (
@@ -121,11 +108,8 @@ def report(
     environment: Mapping[str, Any],
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Report figures: a table on stderr, one JSON object as the last line of stdout.
-
-    Args:
-        details: Data behind the figures.
-    """
+    """Report figures: a table on stderr, one JSON object as the last line of stdout. ``details``:
+    data behind the figures."""
     say("")
     for name, figure in figures.items():
         around = f"[{figure.low:.4g}, {figure.high:.4g}]"

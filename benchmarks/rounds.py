@@ -11,13 +11,8 @@ Times = dict[str, list[float]]
 def take_turns(
     what: str, subjects: Mapping[str, Callable[[], float]], rounds: int, *, unit_of: float = 0.0
 ) -> Times:
-    """Seconds of each subject in each round; the order within a round is random.
-
-    A first round is not counted: it fills caches and opens connections.
-
-    Args:
-        unit_of: MiB per turn, to report MiB/s; 0 to report seconds.
-    """
+    """Seconds of each subject per round, in random order within a round, after a warm-up round.
+    ``unit_of``: MiB per turn, to report MiB/s; 0 to report seconds."""
     chance = random.Random(0)  # noqa: S311 (it only shuffles)
     times: Times = {name: [] for name in subjects}
     for number in range(-1, rounds):

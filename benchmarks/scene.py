@@ -35,12 +35,9 @@ class Scene:
 
     Attributes:
         folder: For temporary files, on the disk the hub writes to.
-        embedded: The hub as ``make serve`` runs it.
-        production: The hub behind nginx.
         nginx: Address of nginx alone: GET ``/files/...``, PUT ``/put/...``.
         loopback: Address of the raw file.
         large: Content of the large file.
-        small: Names of the small files.
         processes: Of the supervisors of both hubs.
     """
 
@@ -137,7 +134,6 @@ def _publish(hub: Hub, contents: dict[str, bytes]) -> None:
 
 
 def _link(blobs: Path, files: Path, contents: dict[str, bytes]) -> None:
-    """Let nginx serve the very files the hub keeps, under their names."""
     stored = {place.name: place for place in blobs.rglob("*") if place.is_file()}
     files.mkdir()
     for name, data in contents.items():

@@ -1,9 +1,9 @@
-"""Learned search for schedules against chance, and what it finds against ONNX Runtime's kernel.
+"""Learned against random search for schedules, and its result against ONNX Runtime's kernel.
 
 ``make bench NAME=schedules [ARGS="--layers layer1 --trials 64 --seeds 3"]``. Convolutions of
 ResNet-18 with bias and ReLU, batch 1, as in Learning to Optimize Tensor Programs (arXiv
 1805.08166, section 6.1): both searches get the same trials of the same space, in turn, seed by
-seed. What each found is then timed again, in turn, since the first measurement picks by noise.
+seed. Their best schedules are timed again, since the first measurement selects by noise.
 """
 
 import argparse
@@ -179,7 +179,6 @@ def _us(winner: Winner) -> str:
 
 
 def _in_us(curves: Curves) -> dict[str, dict[str, list[list[float | None]]]]:
-    """Curves in microseconds; none before the first that ran."""
     return {
         name: {
             strategy: [[None if s == inf else round(s * 1e6, 1) for s in curve] for curve in seeds]

@@ -1,19 +1,19 @@
 """How many trials a search needs: ``make bench NAME=search``; a replay on frozen tables.
 
-The protocol, fixed beforehand. A table holds all N configurations of a network on a target
-(:mod:`benchmarks.search_tables`). A problem is a table and a user: one who wants float32 results
-(``exact``), one who takes whatever is fastest (``int8``); k configurations are within 5 % of the
-best this user can get. A problem with k / N above 20 % is trivial and left out.
+A table holds all N configurations of a network on a target (:mod:`benchmarks.search_tables`). A
+problem is a table and a user, who requires float32 results (``exact``) or accepts any precision
+(``int8``); k configurations are within 5 % of this user's best. Problems with k / N above 20 % are
+trivial and left out.
 
-- Trials to a good one (T5): all count, failures and the baseline's own included; a search that has
-  not found one when its trials end is charged all of them.
+- Trials to a good one (T5): all count, also failures and the baseline; a search without a good one
+  is charged all its trials.
 - The baseline is random search without replacement: (N + 1) / (k + 1) trials expected, exactly.
 - ``cold`` has no prior results. ``history`` has those of cold searches of all networks of other
-  families, 24 trials each: the family of the network is left out as a whole.
+  families, 24 trials each.
 - Figures are the geometric mean over problems of random search's trials divided by the mean trials
   over seeds; the interval is a bootstrap over families.
-- ``static`` tries the one best configuration of the other families first, then at random;
-  ``portfolio`` the portfolio first, then at random.
+- ``static`` tries the best configuration of the other families first, ``portfolio`` the portfolio;
+  then both continue at random.
 """
 
 import argparse
@@ -102,7 +102,6 @@ def kept_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
 
 
 def _pasts(tables: Sequence[Table], seed: int) -> dict[str, list[Experience]]:
-    """For each family, the results of cold searches of the other families."""
     found = {
         table.model: replay.history([table], STRATEGIES["learned"], seed, PAST_TRIALS)
         for table in tables

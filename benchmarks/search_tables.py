@@ -110,11 +110,8 @@ def study_of(
 
 
 def measured(study: Study, device: Device, store: JsonLinesTrialStore, clock: Clock) -> Table:
-    """The table; trials in the store are not repeated.
-
-    Raises:
-        ReferenceFailed: the network does not run.
-    """
+    """The table; trials in the store are not repeated. Raises ReferenceFailed if the network does
+    not run."""
     request = study.request
     with EvaluationContext(
         request, study.backends[request.reference_backend], device, clock
@@ -183,7 +180,6 @@ def _nearly_best(trials: Sequence[Trial], problem: Tolerance) -> list[Trial]:
 
 
 def _last(trials: Sequence[Trial]) -> list[Trial]:
-    """One trial per candidate, preferably without an infrastructure failure."""
     return list({t.candidate.sha256: t for t in trials}.values())
 
 

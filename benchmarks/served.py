@@ -121,7 +121,6 @@ def _figure(build: Mapping[str, Any]) -> Figure:
 
 
 def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The results without raw samples."""
     return {
         name: {
             **model,

@@ -94,12 +94,11 @@ def nginx(*, home: Path, data: Path, files: Path, ports: Mapping[str, int]) -> I
 
     Args:
         home: A new folder of its own.
-        data: The hub's data folder.
         files: Served at ``/files/`` by nginx alone; it takes PUT below ``/put/``.
         ports: ``static``, ``production``, and ``web`` for the hub behind it.
 
     Raises:
-        RuntimeError: nginx is not installed, or ``docker/nginx.conf`` is not as we know it.
+        RuntimeError: nginx is not installed, or ``docker/nginx.conf`` has an unexpected form.
     """
     (home / "put").mkdir(parents=True)
     config = home / "nginx.conf"

@@ -106,7 +106,6 @@ class Hunt:
 
 
 def _bent(trial: Trial) -> bool:
-    """Whether others disturbed most of its rounds."""
     found = trial.measurement
     return found is not None and bool(found.quality.get("disturbed"))
 
@@ -119,12 +118,9 @@ def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
 def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     """Search the example ``name`` and measure the selected builds.
 
-    Args:
-        cache: Folder of example models.
-        folder: Folder of stored trials, from which an interrupted search continues.
-
     Returns:
-        As JSON; ``classes`` holds the served build for each of :data:`CLASSES`.
+        JSON; ``classes`` holds the served build for each of :data:`CLASSES`. Trials are stored in
+        ``folder``, from which an interrupted search continues.
     """
     started = perf_counter()
     network = example(name, cache)
@@ -193,11 +189,7 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
 def _served(
     request: TuningRequest, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
-    """The served builds by figure, each measured again in fresh processes.
-
-    The search selects the smallest of several noisy ratios (winner's curse); only measurements
-    after the selection are unbiased.
-    """
+    """The served builds by figure, measured again: a search's smallest ratio is biased."""
     chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
     effort = ConfirmationEffort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
     measured: dict[str, dict[str, Any]] = {}
@@ -223,7 +215,6 @@ def _served(
 
 
 def _described(found: ConfirmedResult) -> dict[str, Any]:
-    """A measured build as JSON."""
     ratio = found.measurement.ratio
     return {
         **found.trial.candidate.as_dict(),
@@ -249,10 +240,7 @@ def _trials_file(folder: Path, name: str) -> Path:
 
 
 class _Progress:
-    """Reports each trial of a search, and delays it until the machine is quiet.
-
-    Waiting is not charged: the budget counts the seconds of trials.
-    """
+    """Reports each trial, and waits until the machine is quiet, uncharged to the budget."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -152,11 +152,8 @@ class Table:
 
 
 def table_from_dict(document: dict[str, Any]) -> Table:
-    """Read what :meth:`Table.as_dict` wrote.
-
-    Raises:
-        ValueError: the document is of another kind, or was changed.
-    """
+    """Read what :meth:`Table.as_dict` wrote. Raises ValueError if the document is of another kind,
+    or was changed."""
     body = {name: value for name, value in document.items() if name != "sha256"}
     if document.get("schema") != SCHEMA or document.get("sha256") != sha256_of(body):
         raise ValueError(f"not a table, or changed since it was frozen: {document.get('model')}")

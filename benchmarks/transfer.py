@@ -97,12 +97,8 @@ def incumbents(trials: Sequence[ScheduleTrial]) -> list[tuple[int, ScheduleTrial
 
 
 def trials_to(timed: Mapping[str, Sequence[tuple[int, float]]], trials: int) -> dict[str, int]:
-    """Trials of each search until :data:`_NEAR` times the best ``without`` stored trials.
-
-    Args:
-        timed: By search, positions and times of the best-so-far schedules.
-        trials: Of each search; a search that does not reach it counts one more.
-    """
+    """Trials per search until :data:`_NEAR` times the best ``without``; ``trials + 1`` if never.
+    ``timed``: by search, positions and times of the best-so-far schedules."""
     goal = _NEAR * min(seconds for _, seconds in timed["without"])
     return {
         how: next((place for place, seconds in found if seconds <= goal), trials + 1)
@@ -117,7 +113,6 @@ def _search(
     trials: int,
     memory: Sequence[tuple[ScheduleTask, list[ScheduleTrial]]],
 ) -> list[ScheduleTrial]:
-    """Charged trials of one search in order, without the stored ones."""
     wait()
     store = _Remembering([task, *(other for other, _ in memory)])
     for _, found in memory:

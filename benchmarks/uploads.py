@@ -91,7 +91,6 @@ def resend(scene: Scene, mib: int) -> dict[str, Figure]:
 
 
 def _stamped(data: bytes) -> bytearray:
-    """New random bytes of the same length."""
     fresh = bytearray(data)
     for start in range(0, len(fresh), _PIECE_BYTES):
         fresh[start : start + 16] = os.urandom(16)
@@ -149,7 +148,6 @@ def _overwrite(file: Path, size: int) -> None:
 
 
 def _insert(file: Path, size: int) -> None:
-    """Insert bytes in the middle, which shifts all bytes behind."""
     place = random.randrange(size // 4, size // 2)  # noqa: S311
     edited = file.with_suffix(".new")
     with file.open("rb") as old, edited.open("wb") as new:

@@ -1,1 +1,1 @@
-"""Things to publish and to learn from; no part of the hub."""
+"""Examples: models to publish, a demo and programs to learn from; no part of the hub."""

@@ -1,8 +1,8 @@
-"""``make demo``: from nothing to the finished main job, unattended.
+"""``make demo``: a complete unattended run of the hub.
 
-Starts an embedded hub, publishes real models through the public client, waits while the hub's
-workers inspect and tune them for this machine, searches, loads the best builds and runs them, and
-ends everything it started. Exit status 0 if all of it worked.
+Starts an embedded hub, publishes real models through the public client, waits for their inspection
+and tuning for this machine, searches, loads and runs the best builds, and ends all processes that
+it started. Exit status 0 if all of it worked.
 """
 
 import argparse
@@ -24,13 +24,13 @@ from examples.models.catalogue import make
 
 _OWNER = "demo"
 _MODELS = ("digits", "squeezenet", "resnet50")
-#: Search time for each; measuring the best again takes up to as much.
+#: Seconds of search for each; measuring the best again takes up to as much.
 _TUNE_S = "35"
 _GIVE_UP_S = 330.0
 
 console = Console()
 if not console.is_terminal:
-    # A log has no edge to wrap at.
+    # A log has no width at which to wrap.
     console = Console(width=160)
 
 
@@ -52,11 +52,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the hub up until Enter")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
-    # A hub from an earlier run would already have its builds: nothing to show.
+    # The hub of an earlier run would already have its builds.
     shutil.rmtree(folder / "hub", ignore_errors=True)
     started = time.monotonic()
     try:
-        # The demo ends before work in the background would come to anything.
+        # The demo ends before background jobs would have results.
         settings = {
             "HPCFAIR_TUNE_SECONDS": _TUNE_S,
             "HPCFAIR_SCHEDULE_SECONDS": "0",
@@ -109,11 +109,7 @@ def tuned(client: hpcfair.Client, models: list[str]) -> None:
 
 
 def job_shown(client: hpcfair.Client, name: str, progress: Progress, bar: object) -> bool:
-    """Show a model's newest search; whether it has ended.
-
-    Raises:
-        RuntimeError: it failed.
-    """
+    """Show a model's newest search; whether it has ended. Raises RuntimeError if it failed."""
     job = next(client.jobs(model=full_name(name), kind="tune"), None)
     if job is None:
         return False

@@ -1,4 +1,4 @@
-"""An embedded hub as a child process, for the demo and for whoever wants one in a script."""
+"""An embedded hub as a child process, for the demo and for scripts."""
 
 import json
 import os
@@ -23,12 +23,12 @@ def embedded_hub(
     """Run ``manage.py serve`` on a free port while the block lasts; yields its address.
 
     Args:
-        data: Where the hub keeps everything.
+        data: Data folder of the hub.
         environment: Settings, such as ``{"HPCFAIR_TUNE_SECONDS": "30"}``.
-        verbose: Show the hub's own lines; they are always in ``data/serve.log``.
+        verbose: Show the hub's output, which is always in ``data/serve.log``.
 
     Raises:
-        RuntimeError: the hub did not start; the message holds its last lines.
+        RuntimeError: the hub did not start; the message contains its last lines.
     """
     data.mkdir(parents=True, exist_ok=True)
     address = f"http://127.0.0.1:{_free_port()}"

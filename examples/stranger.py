@@ -1,14 +1,14 @@
-"""Run a model, knowing nothing but the address of its record.
+"""Run a model, given only the address of its record.
 
 ::
 
     pip install onnxruntime onnx
     python stranger.py https://hub.example.org/lab/galaxy-cnn
 
-No account, no client, nothing of the hub: the record is read as JSON-LD; each file and each test
-tensor it names is fetched and held against the size and SHA-256 in it; ONNX Runtime runs the
-network with nothing set; its outputs are compared with the tests'. Exit status: 0 if they agree, 1
-if they do not, 2 if the record lacks something.
+No account and no client are needed: the record is read as JSON-LD, its files and test tensors are
+downloaded and verified by size and SHA-256, ONNX Runtime runs the network with default options, and
+its outputs are compared with the expected ones. Exit status: 0 if they agree, 1 if they do not, 2
+if the record is incomplete.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ import numpy as np
 import onnxruntime
 from onnx import TensorProto, numpy_helper
 
-#: Twenty roundings of float16: what other orders of sums make of a network stays far below.
+#: Twenty roundings of float16, far above the effect of other orders of sums.
 MAX_RELATIVE, RELATIVE_L2 = 2e-2, 1e-2
 TENSOR = re.compile(r"(test_data_set_\d+)/(input|output)_(\d+)\.pb")
 
@@ -77,8 +77,7 @@ def tests(record: Any, folder: Path) -> list[dict[str, dict[str, Any]]]:
 
 
 def compare(session: Any, cases: list[dict[str, dict[str, Any]]]) -> tuple[float, float]:
-    """Largest difference over largest value, and norm of the differences over norm of the values:
-    the worse of all outputs."""
+    """Largest difference over largest value, and relative norm of the differences; worst output."""
     worst, l2 = 0.0, 0.0
     for case in cases:
         names = list(case["output"])
@@ -120,11 +119,7 @@ def many(node: Any, term: str) -> list[Any]:
 
 
 def only(node: Any, term: str) -> str:
-    """The one value of ``term``, or its address.
-
-    Raises:
-        Incomplete: there is none.
-    """
+    """The one value of ``term``, or its address. Raises Incomplete without one."""
     for value in many(node, term):
         return name_of(value)
     raise Incomplete(f"{node.get('name')} says no {term}")

@@ -12,8 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-# On SIGTERM Celery waits for running tasks. Ours may take minutes and can be killed, because the
-# lease expires and the job resumes; so end at once. Celery reads this when it is imported.
+# On SIGTERM Celery waits for running tasks, which may take minutes and resume after a kill, when
+# the lease expires. So end at once. Celery reads this when it is imported.
 os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from celery.platforms import SecurityWarning
@@ -24,7 +24,7 @@ from workers.app import app
 from workers.jobs.device import register, report
 from workers.jobs.workspace import sweep
 
-# In containers workers run as root. Celery warns of that because of pickle; only JSON is accepted.
+# Containers' workers run as root. Celery warns of that because of pickle; only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _join_fleet() -> str:
-    """Register this machine and send signs of life from now on; returns its queue."""
+    """Register this machine and send heartbeats from now on; returns its queue."""
     here = register()
 
     @worker_ready.connect(weak=False)

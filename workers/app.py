@@ -1,8 +1,5 @@
-"""The Celery application. Messages are wake-up notifications; the queue is in the database.
-
-So messages are acknowledged early, results are not stored, and a broker that loses its messages
-loses no work.
-"""
+"""The Celery application. Messages are wake-up notifications; the queue is in the database. So
+messages are acknowledged early, results are not stored, and lost messages lose no work."""
 
 import ctypes
 import os
@@ -42,7 +39,6 @@ app.conf.update(
 
 @signals.worker_process_init.connect
 def _end_with_the_worker(**_: Any) -> None:
-    # A pool process that outlived its SIGKILLed worker would go on with a job whose lease the
-    # next worker takes: harmless for the rows, but it would disturb every measurement.
+    # A pool process that outlives its killed worker would disturb measurements of the next one.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

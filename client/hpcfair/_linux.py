@@ -1,8 +1,6 @@
-"""Reads the facts of a Linux machine from ``/proc`` and ``/sys``.
-
-The first argument of every function is the root folder, normally ``/``. The result is ``None`` or
-empty for facts that the kernel, container or architecture does not expose.
-"""
+"""Reads the facts of a Linux machine from ``/proc`` and ``/sys``. The first argument of every
+function is the root folder, normally ``/``. The result is ``None`` or empty for facts that the
+kernel, container or architecture does not expose."""
 
 import os
 import re
@@ -56,11 +54,7 @@ def processor(root: Path) -> Processor:
 
 
 def usable_cores(root: Path, cpus: list[int]) -> int:
-    """Physical cores among ``cpus``, limited by the cgroup's CPU quota; at least 1.
-
-    A quota is rounded down: with one thread more than the quota allows, all threads wait for the
-    next period.
-    """
+    """Physical cores among ``cpus``, at most the cgroup's CPU quota rounded down; at least 1."""
     physical = {_core_of(root, cpu) for cpu in cpus}
     quota = min(_cpu_quotas(root), default=float("inf"))
     return max(1, int(min(len(physical), quota)))
@@ -138,10 +132,7 @@ def _cpu_quotas(root: Path) -> Iterator[float]:
 
 
 def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
-    """The cgroup folders (v1 and v2) that limit this process: its own and their parents.
-
-    In a container the path may be that of the host and not exist; the mount point does.
-    """
+    """Cgroup folders (v1, v2) that limit this process; in a container the mount point stands in."""
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TargetDefinition:
-    """A kind of hardware. A machine can use its builds if it has all ``features``.
-
-    Attributes:
-        rank: Of the targets that a machine can use, the one with the highest rank fits best.
-    """
+    """A kind of hardware. A machine can use its builds if it has all ``features``. ``rank``: of the
+    targets that a machine can use, the one with the highest rank fits best."""
 
     slug: str
     title: str

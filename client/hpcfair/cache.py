@@ -104,7 +104,6 @@ class Cache:
 
 
 def _read_json(path: Path) -> Any:
-    """The JSON of a file; ``None`` if it is missing or damaged."""
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -113,9 +112,7 @@ def _read_json(path: Path) -> Any:
 
 def link_or_copy(source: Path, place: Path, *, link: bool) -> None:
     """Create ``place`` as a hard link to ``source`` if requested and possible, else as a copy.
-
-    Copies share their blocks if the file system supports it (Btrfs, XFS).
-    """
+    Copies share their blocks if the file system supports it (Btrfs, XFS)."""
     if link:
         with contextlib.suppress(OSError):
             os.link(source, place)

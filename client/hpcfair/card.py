@@ -43,11 +43,8 @@ def merge(readme: str | None, card: Mapping[str, Any] | None, *, name: str) -> s
 
 
 def parse(readme: str) -> tuple[dict[str, Any], str]:
-    """Front matter and the text below it.
-
-    Raises:
-        BadCard: the front matter is not YAML of ``key: value`` lines.
-    """
+    """Front matter and the text below it. Raises BadCard if the front
+    matter is not YAML of ``key: value`` lines."""
     text = readme.removeprefix("\ufeff").replace("\r\n", "\n")
     match = _FRONT.match(text)
     if not match:
@@ -64,11 +61,8 @@ def parse(readme: str) -> tuple[dict[str, Any], str]:
 
 
 def require_license(readme: str) -> None:
-    """Reject a card without a license before anything is sent.
-
-    Raises:
-        LicenseMissing: the card has no license.
-    """
+    """Reject a card without a license before anything is sent. Raises LicenseMissing if the card
+    has no license."""
     if not parse(readme)[0].get("license"):
         raise LicenseMissing(
             "The card has no license, so nobody is permitted to use the model.",

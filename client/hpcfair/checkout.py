@@ -1,8 +1,6 @@
-"""Copies the files of a revision into a folder of the user.
-
-Cached files are copied from the cache. Others are downloaded to the folder's file system and
-renamed into place, so bytes are written once and do not fill the cache.
-"""
+"""Copies the files of a revision into a folder of the user. Cached files are copied from the cache.
+Others are downloaded to the folder's file system and renamed into place, so bytes are written once
+and do not fill the cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +51,6 @@ def checkout(
 
 
 def _holds(place: Path, file: File) -> bool:
-    """Whether the file exists with those bytes."""
     return (
         place.is_file()
         and not place.is_symlink()
@@ -71,11 +68,8 @@ def _from_blob(cache: Cache, partials: Partials, file: File, meter: Meter) -> Pa
 def _copied(
     source: Path, partials: Partials, file: File, meter: Meter, *, hashed: bool
 ) -> Path | None:
-    """A copy among ``partials``; ``None`` if ``source`` is missing or damaged.
-
-    Args:
-        hashed: Whether its digest has been verified.
-    """
+    """A copy among ``partials``; ``None`` if ``source`` is missing or damaged. ``hashed``: whether
+    its digest has been verified."""
     part = partials.start(file.sha256)
     try:
         link_or_copy(source, part, link=False)

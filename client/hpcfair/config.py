@@ -34,11 +34,7 @@ _FALSE = {"", "0", "false", "no", "off"}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings of a client.
-
-    Attributes:
-        doi: Address of the DOI resolver.
-    """
+    """Settings of a client; ``doi`` is the address of the DOI resolver."""
 
     url: str
     token: str | None = field(default=None, repr=False)
@@ -54,14 +50,9 @@ class Config:
         *,
         environment: Mapping[str, str] | None = None,
     ) -> "Config":
-        """Arguments beat the environment, the environment beats ``config.json``.
-
-        ``HPCFAIR_TOKEN`` belongs to the hub the environment or the configuration names; it is not
-        sent to another one named in the code.
-
-        Raises:
-            BadConfig: a variable or the file holds something that cannot be meant.
-        """
+        """Arguments override the environment, which overrides ``config.json``. ``HPCFAIR_TOKEN``
+        belongs to the hub of the environment or the configuration, and is not sent to another one
+        named in the code. Raises BadConfig if a variable or the file has an invalid value."""
         env = os.environ if environment is None else environment
         stored = _Stored.read(config_file(env))
         ours = clean_url(env.get("HPCFAIR_URL") or stored.url or DEFAULT_URL)
@@ -79,8 +70,6 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The contents of ``config.json``."""
-
     url: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -139,11 +128,8 @@ def forget_token(url: str) -> bool:
 
 
 def clean_url(url: str) -> str:
-    """Scheme, host and path without a trailing slash.
-
-    Raises:
-        BadConfig: it is not an http(s) URL, or contains a password, query or fragment.
-    """
+    """Scheme, host and path without a trailing slash. Raises BadConfig if it is not an http(s) URL,
+    or contains a password, query or fragment."""
     parts = urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise BadConfig(f"{url!r} is not the address of a hub.", "Write https://hub.example.org.")

@@ -1,8 +1,6 @@
-"""The methods of :class:`hpcfair.Client` as functions, with settings from the environment.
-
-The environment is read at each call, so that a notebook can set ``HPCFAIR_URL`` after the import.
-Equal settings share one client and its connections.
-"""
+"""The methods of :class:`hpcfair.Client` as functions, with settings from the environment. The
+environment is read at each call, so that a notebook can set ``HPCFAIR_URL`` after the import. Equal
+settings share one client and its connections."""
 
 import inspect
 from collections.abc import Callable
@@ -18,11 +16,8 @@ R = TypeVar("R")
 
 
 def default_client() -> Client:
-    """The client that the module's functions use.
-
-    Raises:
-        BadConfig: a variable or the configuration file has an invalid value.
-    """
+    """The client that the module's functions use. Raises BadConfig if a variable or the
+    configuration file has an invalid value."""
     return _client(Config.read())
 
 

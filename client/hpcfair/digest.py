@@ -21,11 +21,7 @@ def sha256_of_file(path: Path, advance: Callable[[int], None] | None = None) -> 
 
 
 def sha256_of_json(value: Any) -> str:
-    """Hex SHA-256 of ``value`` as UTF-8 JSON with sorted keys and no spaces.
-
-    Raises:
-        ValueError: it contains NaN or infinity, which JSON does not support.
-    """
+    """Hex SHA-256 of key-sorted compact UTF-8 JSON. Raises ValueError for NaN and infinity."""
     text = json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )

@@ -30,13 +30,7 @@ this client does not know (from a newer hub), it depends on the HTTP status.
 
 
 class HpcfairError(Exception):
-    """Base of all errors of this package.
-
-    Attributes:
-        detail: One sentence: what is wrong.
-        hint: One sentence: how to fix it.
-        code: The stable code of the hub or of this client.
-    """
+    """Base of all errors: the problem (``detail``), the remedy (``hint``), a stable ``code``."""
 
     code = "client_error"
 

@@ -78,7 +78,6 @@ def _baseline(*builds: Build) -> str:
 
 
 def _deviation(deviation: Mapping[str, Any]) -> str:
-    """Largest and overall deviation from the unoptimised float32 reference."""
     names = {"max_absolute": "max |y - ref|", "relative_l2": "relative L2"}
     parts = [
         f"{name} {deviation[key]:.2g}"
@@ -97,7 +96,6 @@ def _accuracy(build: Build) -> str:
 
 
 def _rows(pairs: Iterator[tuple[str, str]]) -> list[str]:
-    """Names and texts in two columns, without empty rows."""
     return [f"  {name:<10} {text}" for name, text in pairs if text]
 
 

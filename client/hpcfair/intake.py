@@ -16,11 +16,8 @@ _WAITING = 16
 
 
 class Intake:
-    """Appends to a file; existing content is hashed first.
-
-    Args:
-        meter: Receives the number of bytes in the file.
-    """
+    """Appends to a file; existing content is hashed first. ``meter``: receives the number of bytes
+    in the file."""
 
     def __init__(self, part: Path, meter: Meter) -> None:
         self.size_bytes = 0
@@ -40,11 +37,7 @@ class Intake:
         self._file.close()
 
     def write(self, block: bytes) -> None:
-        """Append.
-
-        Raises:
-            OSError: the disk is full or unavailable.
-        """
+        """Append; raises OSError if the disk is full or unavailable."""
         left = memoryview(block)
         while left:
             left = left[self._file.write(left) :]

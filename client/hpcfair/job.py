@@ -239,11 +239,8 @@ def tune(
 
 
 def seconds(duration: str | float) -> float:
-    """``"10min"``, ``"90s"``, ``"1.5h"`` or a number of seconds, as seconds.
-
-    Raises:
-        BadInput: it has another form, or is not positive.
-    """
+    """``"10min"``, ``"90s"``, ``"1.5h"`` or a number of seconds, as seconds. Raises BadInput if it
+    has another form, or is not positive."""
     match = _DURATION.fullmatch(str(duration).strip().lower())
     value = float(match[1]) * _SECONDS.get((match[2] or "s")[0], 1.0) if match else 0.0
     if value <= 0:

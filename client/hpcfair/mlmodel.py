@@ -7,20 +7,13 @@ from hpcfair.types import Build, Finding, MLModel
 
 
 def address(name: str) -> str:
-    """The API path of ``namespace/name``.
-
-    Raises:
-        BadInput: it is not the name of a model.
-    """
+    """The API path of ``namespace/name``. Raises BadInput if it is not the name of a model."""
     return f"/api/v1/models/{quoted(checked_name(name))}"
 
 
 def info(http: Transport, name: str) -> MLModel:
-    """Everything that the hub states about a model.
-
-    Raises:
-        ModelNotFound: it does not exist, or is private.
-    """
+    """Everything that the hub states about a model. Raises ModelNotFound if it does not exist, or
+    is private."""
     return MLModel.from_json(http.get(address(name)))
 
 

@@ -1,7 +1,5 @@
-"""NVIDIA GPUs, as the driver's management library (NVML) reports them.
-
-NVML is part of the driver. Queries take milliseconds and no GPU memory.
-"""
+"""NVIDIA GPUs, as the driver's management library (NVML) reports them. NVML is part of the driver.
+Queries take milliseconds and no GPU memory."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -41,10 +39,7 @@ def gpus() -> tuple[Gpu, ...]:
 
 def energy_mj(index: int) -> int:
     """Energy in millijoules that a GPU has used since its driver was loaded (Volta or newer).
-
-    Raises:
-        OSError: there is no driver, no such GPU, or the GPU has no such counter.
-    """
+    Raises OSError if there is no driver, no such GPU, or the GPU has no such counter."""
     try:
         with _session():
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)

@@ -1,8 +1,5 @@
-"""Validates names from the hub before they become local paths.
-
-A client must not have to trust its hub: every string from a server that becomes a path on this
-machine passes through this module.
-"""
+"""Validates names from the hub before they become local paths. A client must not have to trust its
+hub: every string from a server that becomes a path on this machine passes through this module."""
 
 import re
 import unicodedata
@@ -35,12 +32,9 @@ def _complaint(path: str) -> str:
 
 
 def safe_join(folder: Path, path: str) -> Path:
-    """``folder / path``, where ``path`` is relative, uses ``/`` and stays inside.
-
-    Raises:
-        UnsafePath: ``path`` is absolute, leads outside, or contains a backslash, colon or control
-            character.
-    """
+    """``folder / path``, where ``path`` is relative, uses ``/`` and stays inside. Raises
+    UnsafePath if ``path`` is absolute, leads outside, or contains a backslash, colon or control
+    character."""
     complaint = _complaint(path)
     if complaint:
         raise UnsafePath(
@@ -56,22 +50,15 @@ def is_sha256(digest: str) -> bool:
 
 
 def checked_sha256(digest: str) -> str:
-    """``digest``, if it is 64 lower-case hexadecimal digits.
-
-    Raises:
-        UnsafePath: it is anything else and must not become a file name.
-    """
+    """``digest``, if it is 64 lower-case hexadecimal digits. Raises UnsafePath otherwise:
+    it must not become a file name."""
     if not is_sha256(digest):
         raise UnsafePath(f"{digest!r} is not a SHA-256 digest.", "The hub's answer was not used.")
     return digest
 
 
 def checked_name(name: str) -> str:
-    """``name``, if it has the form ``namespace/name``.
-
-    Raises:
-        BadInput: it has another form.
-    """
+    """``name``, if it has the form ``namespace/name``. Raises BadInput if it has another form."""
     if not _MLMODEL.fullmatch(name):
         raise BadInput(f"{name!r} is not a model's name.", "Write namespace/name.")
     return name

@@ -136,11 +136,7 @@ def _end_of(http: Transport, text: str, url: str) -> str:
 
 
 def _lookup(http: Transport, text: str, ark: str, way: str) -> Located:
-    """Resolve an ARK at the hub.
-
-    Args:
-        text: The requested identifier, and ``way``, the URL that led here, for messages.
-    """
+    """Resolve an ARK at the hub; ``text`` and ``way``, the URL that led here, are for messages."""
     try:
         document = http.get(f"/api/v1/identifiers/{ark}")
     except NotFound as error:

@@ -54,11 +54,8 @@ def save(
 def publish(
     http: Transport, name: str, files: Files, scratch: Path, **how: Unpack[Publication]
 ) -> Revision:
-    """Commit ``files`` with their card and wait for the inspection.
-
-    Args:
-        scratch: A folder for the card.
-    """
+    """Commit ``files`` with their card and wait for the inspection. ``scratch``: a folder for the
+    card."""
     branch = how.get("branch", "main")
     if README in files:
         readme: str | None = files[README].read_text("utf-8")
@@ -93,7 +90,6 @@ def _commit(
 
 
 def _current_readme(http: Transport, name: str, branch: str) -> str | None:
-    """The current card, so that new weights need no new card."""
     try:
         with http.open("GET", f"{address(name)}/files/{README}", params={"revision": branch}) as r:
             return r.read().decode("utf-8")

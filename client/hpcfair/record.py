@@ -13,11 +13,7 @@ from hpcfair.transport import Transport, pages
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A benchmark record whose digest was verified.
-
-    Attributes:
-        document: The whole document. The properties are shortcuts to common fields.
-    """
+    """A benchmark record with verified digest; the properties are shortcuts into ``document``."""
 
     id: str
     document: Mapping[str, Any]

@@ -1,8 +1,6 @@
-"""Runs a model on its test tensors on this machine.
-
-The rules are those of the hub: outputs must be within the limits of the build's tolerance class, or
-within a multiple of the deviation of the runtime's defaults, which must be within those of float16.
-"""
+"""Runs a model on its test tensors on this machine. The rules are those of the hub: outputs must be
+within the limits of the build's tolerance class, or within a multiple of the deviation of the
+runtime's defaults, which must be within those of float16."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -107,7 +105,6 @@ def reproduce(
 
 
 def _tolerance_of(build: Build | None) -> str:
-    """The tolerance class that applies to a build, or to the published model with defaults."""
     return _DEFAULTS_TOLERANCE if build is None or build.is_baseline else build.tolerance
 
 

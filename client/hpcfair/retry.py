@@ -27,10 +27,8 @@ class Retry:
     jitter: Callable[[], float] = random.random
 
     def wait_s(self, attempt: int, retry_after: str | None = None) -> float:
-        """Seconds to wait after failed attempt number ``attempt`` (from 1).
-
-        ``retry_after`` is the value of that header, in seconds or as a date; it is a lower bound.
-        """
+        """Seconds to wait after failed attempt number ``attempt`` (from 1). ``retry_after`` is the
+        value of that header, in seconds or as a date; it is a lower bound."""
         backoff = self.jitter() * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
         return min(self.cap_s, max(backoff, _seconds(retry_after)))
 

@@ -8,11 +8,8 @@ from hpcfair.types import Revision
 
 
 def revision(http: Transport, name: str, rev: str) -> Revision:
-    """The revision of a branch, tag or commit id.
-
-    Raises:
-        RevisionNotFound: there is no such name.
-    """
+    """The revision of a branch, tag or commit id. Raises RevisionNotFound if there is no such
+    name."""
     return Revision.from_json(http.get(f"{address(name)}/revisions/{quoted(rev)}"))
 
 

@@ -22,10 +22,7 @@ def snapshot(
 def pull(
     http: Transport, cache: Cache, name: str, folder: Path, rev: str | None = None
 ) -> Revision:
-    """Copy the files of a revision into a folder.
-
-    Files of the same name are replaced atomically; others are not touched.
-    """
+    """Copy the files of a revision into a folder, atomically; other files are not touched."""
     commit = _find(http, name, rev)
     checkout(http, cache, commit.files, folder, what=name)
     return commit

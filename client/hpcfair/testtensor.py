@@ -20,11 +20,7 @@ _SIDES = ("input", "output")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test set, with arrays by tensor name.
-
-    Attributes:
-        is_made: Whether the hub generated it; otherwise it was published with the model.
-    """
+    """One test set, arrays by tensor name; ``is_made`` if the hub generated it."""
 
     number: int
     is_made: bool

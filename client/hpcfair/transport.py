@@ -38,13 +38,7 @@ def quoted(path: str) -> str:
 
 
 class Transport:
-    """Requests to one hub. Thread-safe.
-
-    Args:
-        config: The hub, the token and offline mode.
-        transport: Replaces the network in tests.
-        sleep: Replaces waiting in tests.
-    """
+    """Requests to one hub. Thread-safe. ``transport`` and ``sleep`` are replaced in tests."""
 
     def __init__(
         self,

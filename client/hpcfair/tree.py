@@ -29,11 +29,7 @@ def tree_id(files: Sequence[File]) -> str:
 
 
 def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> Path | None:
-    """The folder with ``files``, if it exists unchanged.
-
-    Args:
-        thorough: Verify digests instead of size and modification time.
-    """
+    """The folder with ``files`` if unchanged by size and time, or by digest if ``thorough``."""
     tree = cache.tree(tree_id(files))
     if damaged_files(tree, files, thorough=thorough):
         return None
@@ -86,8 +82,7 @@ def damaged_files(tree: Path, files: Sequence[File], *, thorough: bool) -> list[
 
 
 def read_states(tree: Path) -> tuple[str, dict[str, list[Any]]]:
-    """Owner of a tree, and path to ``[sha256, size_bytes, mtime_ns]`` as last verified; empty for a
-    tree that does not exist."""
+    """Owner of a tree, and path to its last ``[sha256, bytes, mtime_ns]``; empty if missing."""
     try:
         states = json.loads((tree / STAMPS).read_text("utf-8"))
         return str(states["what"]), dict(states["files"])
@@ -121,10 +116,7 @@ def _intact(place: Path, file: File, states: Any, *, thorough: bool) -> bool:
 
 
 def _move_in(cache: Cache, building: Path, tree: Path, files: Sequence[File]) -> None:
-    """Rename into place, unless another process has created the same folder.
-
-    An intact folder is never replaced, because a process may be reading it.
-    """
+    """Rename into place; an intact folder is never replaced, because a process may read it."""
     tree.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(3):
         with contextlib.suppress(OSError):

@@ -1,9 +1,6 @@
-"""Responses of the hub as immutable data.
-
-``from_json`` ignores unknown fields, so that an older client works with a newer hub. Latency ratios
-are relative to ONNX Runtime's defaults in the same interleaved run: below 1 is faster. Times are
-nanoseconds, sizes bytes.
-"""
+"""Responses of the hub as immutable data. ``from_json`` ignores unknown fields, so that an older
+client works with a newer hub. Latency ratios are relative to ONNX Runtime's defaults in the same
+interleaved run: below 1 is faster. Times are nanoseconds, sizes bytes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,8 +9,6 @@ from typing import Any, Self, overload
 
 
 class _FromJson:
-    """Reads the fields of a dataclass from a JSON object."""
-
     __slots__ = ()
 
     @classmethod
@@ -31,7 +26,6 @@ def _same(value: Any) -> Any:
 
 
 def _many(read: Callable[[Any], Any] = _same, *, source: str = "") -> Any:
-    """A tuple field, read from a JSON array or null."""
     metadata: dict[str, Any] = {"read": lambda items: tuple(read(item) for item in items or ())}
     return field(default=(), metadata={**metadata, **({"from": source} if source else {})})
 
@@ -90,12 +84,7 @@ class Finding(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class MLModelSummary(_FromJson):
-    """A model in search results.
-
-    Attributes:
-        signature: ``float32[N,3,64,64] -> float32[N,10]``, once inspected.
-        builds: Target to the latency ratio of the best build.
-    """
+    """A model in search results; ``builds`` is target to the best build's latency ratio."""
 
     name: str
     title: str = ""

@@ -18,12 +18,7 @@ _REST_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The files of one build or revision in the cache.
-
-    Attributes:
-        what: Name of their owner.
-        used_at: Time of the last load, in seconds since the epoch.
-    """
+    """The files of a build or revision in the cache; ``used_at`` in seconds since the epoch."""
 
     id: str
     what: str

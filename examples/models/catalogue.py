@@ -32,9 +32,5 @@ MAKERS: dict[str, Maker] = {
 
 
 def make(name: str, out: Path, seed: int = 0) -> Path:
-    """Write the example ``name`` of :data:`MAKERS` into the folder ``out``.
-
-    Raises:
-        KeyError: no such example.
-    """
+    """Write the example ``name`` of :data:`MAKERS` (else KeyError) into the folder ``out``."""
     return MAKERS[name].write(out, seed)

@@ -1,9 +1,8 @@
-"""Two classifiers truly trained on scikit-learn's bundled handwritten digits.
+"""Two classifiers trained on scikit-learn's bundled handwritten digits.
 
-Of the 1,797 images 1,297 train and 500 are held out; the held-out ones are the samples that are
-published, in an order drawn at random and stratified by nothing, so any contiguous part of them
-is a fair sample. Whoever calibrates a quantised build with them must not measure accuracy on the
-same rows: take the first rows for the one and the remaining ones for the other.
+Of the 1,797 images 1,297 train; the other 500 are published as samples, in random order without
+stratification, so that any contiguous part is a fair sample. Accuracy of a quantised build must
+not be measured on the rows that calibrated it: use the first rows for one, the rest for the other.
 """
 
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from examples.models.training import (
 from workers.testing.tflite import Layer, write_dense
 
 HELD_OUT = 500
-#: Pixels are 0 to 16. Networks learn on 0 to 1 and are published to take pixels as they are.
+#: Pixels are 0 to 16. Networks train on 0 to 1, and the published ones take unscaled pixels.
 PIXEL_SCALE = 16.0
 OPSET = 17
 IR_VERSION = 8
@@ -50,7 +49,7 @@ class Split:
 
 def split(seed: int) -> Split:
     """The digits, shuffled by ``seed`` and cut into a training and a held-out part."""
-    # Not at the top: it takes seconds, which those who make other models need not wait.
+    # Imported here because it takes seconds, which other models do not need.
     from sklearn.datasets import load_digits  # noqa: PLC0415
 
     digits = load_digits()
@@ -163,8 +162,7 @@ def digits_mlp(out: Path, seed: int = 0) -> Path:
 
 
 def _write_tflite(out: Path, weights: dict[str, Floats], pixels: Floats) -> None:
-    """The perceptron for TensorFlow Lite beside its ONNX file: ``model.tflite`` in float32,
-    ``model-int8.tflite`` quantised, with ranges found on the training images."""
+    """Write the perceptron as ``model.tflite`` (float32) and ``model-int8.tflite`` (calibrated)."""
     layers = [
         Layer(*(np.asarray(weights[f"dense{n}.{part}"], np.float32) for part in ("weight", "bias")))
         for n in (1, 2, 3)

@@ -1,4 +1,4 @@
-"""Architectures written here layer by layer, with seeded weights: publishable folders of them."""
+"""Publishable folders of architectures written here layer by layer, with seeded weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from examples.models.text import Bert
 from examples.models.vision import mobilenet_v2, resnet18, ssd_mobilenet
 
 Feed = dict[str, npt.NDArray[Any]]
-#: Samples that settle the weights; those published are others.
+#: Samples that normalise the weights; the published ones are others.
 _SETTLING = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """What a folder is made of.
+    """The parts of a folder.
 
     Attributes:
         build: Draws a network.
-        draw: Makes so many random samples, by input name.
-        published: How many samples the folder holds.
+        draw: Makes a number of random samples, by input name.
+        published: Number of samples in the folder.
         signature: Inputs and outputs in words, for the card.
     """
 
@@ -105,11 +105,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def make(name: str, out: Path, seed: int = 0) -> Path:
-    """Write the architecture ``name`` of :data:`ARCHITECTURES` with seeded weights to ``out``.
-
-    Raises:
-        KeyError: no such architecture.
-    """
+    """Write the architecture ``name`` of :data:`ARCHITECTURES` (else KeyError) to ``out``."""
     architecture = ARCHITECTURES[name]
     rng = np.random.default_rng(seed)
     model = architecture.build(rng)

@@ -52,11 +52,8 @@ def reference_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 
 
 def reference_outputs(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Outputs by name, computed without optimisations.
-
-    Raises:
-        ValueError: an output is not finite, or says the same whatever the input.
-    """
+    """Outputs by name, computed without optimisations. Raises ValueError if an output is not
+    finite, or equal for all inputs."""
     session = reference_session(model)
     names = [value.name for value in session.get_outputs()]
     outputs = dict(zip(names, session.run(names, dict(inputs)), strict=True))
@@ -77,10 +74,7 @@ def write_folder(
     outputs: Mapping[str, Array],
     labels: npt.NDArray[np.int64] | None = None,
 ) -> Path:
-    """Write ``model.onnx``, ``README.md`` and ``samples.npz`` into ``out``, made if missing.
-
-    All arrays share their first axis: one row is one sample.
-    """
+    """Write ``model.onnx``, ``README.md`` and ``samples.npz`` into ``out``; rows are samples."""
     onnx.checker.check_model(model, full_check=True)
     out.mkdir(parents=True, exist_ok=True)
     onnx.save_model(model, out / "model.onnx")

@@ -1,8 +1,6 @@
-"""Writes ONNX networks layer by layer, named and laid out as PyTorch's exporter leaves them.
-
-Batch normalisations are folded into the convolutions before them, as exporters do for inference;
-weights are called ``<module>.weight``, nodes and their values after the module they come from.
-"""
+"""Writes ONNX networks layer by layer, with the names and layout of PyTorch's exporter. Batch
+normalisations are folded into the preceding convolutions, as exporters do for inference; weights
+are named ``<module>.weight``, nodes and their values after their module."""
 
 import math
 from collections.abc import Sequence
@@ -42,7 +40,7 @@ class Graph:
 
     def constant(self, name: str, value: npt.ArrayLike, dtype: Any = np.float32) -> str:
         array = np.ascontiguousarray(np.asarray(value, dtype))
-        # ascontiguousarray makes vectors of scalars.
+        # ascontiguousarray turns scalars into vectors.
         self._weights.append(numpy_helper.from_array(array.reshape(np.shape(value)), name))
         return name
 
@@ -77,7 +75,7 @@ class Graph:
 
         Args:
             channels: In and out.
-            pad: On every side; by default what keeps the size at stride 1.
+            pad: On every side; the default keeps the size at stride 1.
         """
         shape = (channels[1], channels[0] // group, kernel, kernel)
         deviation = math.sqrt(2.0 / math.prod(shape[1:]))

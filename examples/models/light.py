@@ -1,7 +1,7 @@
-"""Real architectures that the ``onnx`` wheel carries for its own tests, made runnable.
+"""Real architectures that the ``onnx`` wheel contains for its own tests, made runnable.
 
-The files ship without weights: each is a ``ConstantOfShape`` of one number, which any optimiser
-folds away together with half of the network. Here every one becomes a seeded random initializer
+The files have no weights: each is a ``ConstantOfShape`` of one number, which optimisers fold away
+with half of the network. They are replaced by seeded random initializers
 (:mod:`examples.models.seeding`), the operator set is raised to one that quantisers and compilers
 accept, and the fixed batch of 1 becomes the named dimension ``N``.
 """
@@ -35,17 +35,13 @@ ARCHITECTURES: dict[str, tuple[str, str, str]] = {
 
 OPSET = 17
 IR_VERSION = 8
-#: Images that settle the weights; those published are others.
+#: Images that normalise the weights; the published ones are others.
 _SETTLING = 4
 _PUBLISHED = 24
 
 
 def make(name: str, out: Path, seed: int = 0) -> Path:
-    """Write the architecture ``name`` of :data:`ARCHITECTURES` with seeded weights to ``out``.
-
-    Raises:
-        KeyError: no such architecture.
-    """
+    """Write the architecture ``name`` of :data:`ARCHITECTURES` (else KeyError) to ``out``."""
     stem, title, published = ARCHITECTURES[name]
     rng = np.random.default_rng(seed)
     model = load(stem)
@@ -75,8 +71,8 @@ def load(stem: str) -> onnx.ModelProto:
     path = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"{stem}.onnx"
     model = version_converter.convert_version(onnx.load(path), OPSET)
     graph = model.graph
-    # Up to IR version 3 an initializer had to be an input as well, and could be overridden by the
-    # caller: nothing may be folded. From version 4 on it is a constant.
+    # Up to IR version 3 an initializer was also an input that callers could override, so it could
+    # not be folded. From version 4 on it is a constant.
     model.ir_version = IR_VERSION
     constants = {initializer.name for initializer in graph.initializer}
     data = [value for value in graph.input if value.name not in constants]
@@ -107,11 +103,9 @@ def _name_batch(graph: onnx.GraphProto) -> None:
 
 
 def images(rng: np.random.Generator, count: int, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Random pictures ``float32[count, c, h, w]`` of zero mean and unit variance.
-
-    Amplitudes fall with frequency as in photographs (Field 1987): white noise would be averaged
-    away by the first poolings and all pictures would look the same to the network.
-    """
+    """Random pictures ``float32[count, c, h, w]`` of zero mean and unit variance. Amplitudes fall
+    with frequency as in photographs (Field 1987): the first poolings would average white noise
+    away, and all pictures would look the same to the network."""
     height, width = shape[1:]
     fy, fx = np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None, :]
     falloff = 1.0 / np.maximum(np.hypot(fy, fx), 1.0 / max(height, width))

@@ -1,11 +1,11 @@
-"""Seeded weights for an architecture that came without any, so that signals neither die nor grow.
+"""Seeded weights for an architecture without weights, such that signals neither vanish nor explode.
 
-Two steps. First every weight is drawn from its He distribution (He et al. 2015, section 2.2) and
-every normalisation is neutral. Then one batch goes through the network node by node and each layer
-is settled on what it sees: batch normalisations take the statistics of their input, as training
-would leave them, and layers without one are centred and rescaled to unit variance
-(data-dependent initialisation, Kraehenbuehl et al. 2016, section 3.1). Without the second step deep
-networks answer the same for every input, and no build could be told from a wrong one.
+First every weight is drawn from its He distribution (He et al. 2015, section 2.2), with neutral
+normalisations. Then one batch passes through the network node by node, and each layer adapts to
+its input: batch normalisations take its statistics, as after training, and layers without one are
+centred and rescaled to unit variance (data-dependent initialisation, Kraehenbuehl et al. 2016,
+section 3.1). Otherwise deep networks return the same output for every input, and a wrong build
+could not be detected.
 """
 
 import math
@@ -21,14 +21,14 @@ from onnx import helper, numpy_helper
 Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
-#: Standard deviation of the class scores over classes: a trained classifier is not indifferent.
+#: Standard deviation of the class scores over classes, as of a trained classifier.
 SCORE_SPREAD = 2.0
-#: Mean of what goes into an activation, in standard deviations. At zero a rectifier cuts half away
-#: and what is left is rescaled, so that small differences grow from layer to layer: deep random
-#: networks are chaotic (Poole et al. 2016, arXiv:1606.05340), and MobileNetV2 turned 1 % of noise
-#: in its input into 22 % in its output. Trained networks do not; at one deviation it is 0.5 %.
+#: Mean of the input of an activation, in standard deviations. At zero a rectifier cuts half away
+#: and the rest is rescaled, so small differences grow from layer to layer (Poole et al. 2016,
+#: arXiv:1606.05340): MobileNetV2 turned 1 % of input noise into 22 % of output noise; at one
+#: deviation, as in trained networks, it is 0.5 %.
 FOLDED_MEAN = 1.0
-#: Values of a channel from which on their mean is the channel's and not the samples'.
+#: Least number of values of a channel whose mean is the channel's and not the samples'.
 _FEWEST_CELLS = 64
 _PASSES_THROUGH = frozenset({"Reshape", "Unsqueeze"})
 _NORMALISATION_ROLES = {1: "scale", 2: "shift", 3: "zero", 4: "one"}
@@ -50,13 +50,9 @@ def draw_weights(graph: onnx.GraphProto, rng: np.random.Generator) -> None:
 def settle(
     model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]], *, folded: bool = False
 ) -> None:
-    """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it.
-
-    Args:
-        folded: Leave each channel as a trained normalisation would, be it there or folded into its
-            convolution: of unit variance and mean :data:`FOLDED_MEAN`. Otherwise all channels of a
-            layer are rescaled alike, and centred.
-    """
+    """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it. ``folded``:
+    leave each channel with unit variance and mean :data:`FOLDED_MEAN`, as a trained normalisation,
+    folded or not. Otherwise all channels of a layer are rescaled alike, and centred."""
     graph = model.graph
     values: Arrays = {i.name: numpy_helper.to_array(i) for i in graph.initializer} | dict(feed)
     weights = {i.name for i in graph.initializer}
@@ -85,7 +81,7 @@ def settle(
 
 
 def _heads(graph: onnx.GraphProto) -> set[str]:
-    """Outputs of the layers that make the scores: no other layer reads what comes of them."""
+    """Outputs of the layers that make the scores, which no other layer reads."""
     read_by_layers: set[str] = set()
     heads: set[str] = set()
     for node in reversed(graph.node):
@@ -99,7 +95,7 @@ def _heads(graph: onnx.GraphProto) -> set[str]:
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What each tensor is to the layer that reads it, looking through reshapes of weights."""
+    """Role of each tensor in the layer that reads it, looking through reshapes of weights."""
     users = {name: (node, i) for node in graph.node for i, name in enumerate(node.input)}
     roles: dict[str, str] = {}
     for name in list(users):
@@ -119,7 +115,7 @@ def _draw(role: str, shape: list[int], rng: np.random.Generator) -> Floats:
     """A seeded tensor for ``role``; a weight is laid out ``[out, in, ...]``."""
     match role:
         case "weight":
-            # Fully connected weights of older exporters carry leading ones: [1, 1, out, in].
+            # Fully connected weights of older exporters have leading ones: [1, 1, out, in].
             while len(shape) > 2 and shape[0] == 1:
                 shape = shape[1:]
             fan_in = math.prod(shape[1:])
@@ -179,17 +175,17 @@ def _unit_variance(
 ) -> None:
     """Rescale the weight of ``node`` so that its output has standard deviation ``spread``.
 
-    A ``centred`` convolution with a bias loses its mean per channel too. Not a dense layer, whose
-    mean over a handful of rows is most of what there is, and a convolution at the end of a pyramid,
-    whose picture is a few cells, likewise; nor a convolution that makes scores, whose channels are
-    classes that a pooling behind it could then not tell apart.
+    A ``centred`` convolution with a bias also loses its mean per channel. Exceptions are dense
+    layers and convolutions at the end of a pyramid, whose few values are mostly their mean, and
+    convolutions that make scores, whose channels are classes that a later pooling could not tell
+    apart.
     """
     bias = values[node.input[2]] if len(node.input) > 2 else np.zeros(1, np.float32)
     cells = output.size // output.shape[1]
     centred = centred and output.ndim == 4 and len(node.input) > 2 and cells >= _FEWEST_CELLS
     plain = output - bias.reshape(1, -1, *(1,) * (output.ndim - 2))
     centre = plain.mean(axis=(0, 2, 3), keepdims=True) if centred else np.float32(0)
-    # Only what may lose its mean per channel has enough values to tell its spread per channel.
+    # Without enough values for a mean per channel, there are too few for its spread as well.
     axes = (0, 2, 3) if centred and folded else None
     gain = (spread / ((plain - centre).std(axis=axes) + 1e-12)).astype(np.float32)
     for name in {node.input[1], source[node.input[1]]}:

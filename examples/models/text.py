@@ -10,7 +10,7 @@ from onnx import TensorProto
 from examples.models.graph import Graph
 
 _CLS, _SEP, _FIRST_WORD = 101, 102, 999
-#: What BERT adds to the score of a position that is no token: it then gets no attention.
+#: BERT's addition to the score of a position without token, which then gets no attention.
 _MASKED = -10_000.0
 
 
@@ -28,8 +28,8 @@ class Bert:
     def model(self, rng: np.random.Generator) -> onnx.ModelProto:
         """``input_ids, attention_mask int64[N, sequence]`` to ``logits float32[N, classes]``.
 
-        Weights keep the variance of what they multiply, so attention is neither flat, as with the
-        0.02 that training starts from, nor on one token alone.
+        Weights preserve variance, so that attention is neither flat, as with BERT's initial
+        deviation of 0.02, nor on one token alone.
         """
         g = Graph("bert", rng)
         ids = g.input("input_ids", ["N", self.sequence], TensorProto.INT64)
@@ -47,10 +47,7 @@ class Bert:
         return g.model()
 
     def texts(self, rng: np.random.Generator, count: int) -> dict[str, npt.NDArray[np.int64]]:
-        """Random texts from half the longest to the longest length, by input name.
-
-        Words are drawn by Zipf's law (Zipf 1949), so most tokens are frequent ones.
-        """
+        """Random texts of half to full length by input name, drawn by Zipf's law (Zipf 1949)."""
         lengths = rng.integers(self.sequence // 2, self.sequence + 1, count)
         lengths[0] = self.sequence
         first = min(_FIRST_WORD, self.vocabulary // 2)

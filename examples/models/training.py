@@ -1,4 +1,4 @@
-"""Just enough deep learning to train a small network honestly: autograd, Adam, cross-entropy."""
+"""Training of a small network: autograd, Adam, cross-entropy."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from autograd import grad
 from autograd.extend import defvjp, primitive
 from threadpoolctl import threadpool_limits
 
-# autograd's arrays are its own boxes while a gradient is taken: typed loosely on purpose.
+# During differentiation, arrays are autograd's boxes; hence the loose type.
 Floats = Any
 Parameters = list[Floats]
 #: Scores ``[n, classes]`` of inputs ``[n, ...]`` under given parameters.
@@ -32,11 +32,8 @@ def relu(x: Floats) -> Floats:
 
 @primitive  # type: ignore[untyped-decorator]
 def neighbourhoods(x: Floats) -> Floats:
-    """Each pixel's 3x3 surroundings of ``x [n, h, w, c]``, zero outside: ``[n, h, w, 9 c]``.
-
-    A primitive with its own gradient, since autograd differentiates slices element by element,
-    which would take most of the training time.
-    """
+    """Each pixel's 3x3 surroundings of ``x [n, h, w, c]``, zero outside: ``[n, h, w, 9 c]``. A
+    primitive with its own gradient, since autograd's element-wise gradient of slices is slow."""
     height, width = x.shape[1:3]
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     return np.concatenate(
@@ -45,7 +42,7 @@ def neighbourhoods(x: Floats) -> Floats:
 
 
 def _scatter(gradient: Floats, x: Floats) -> Floats:
-    """Adjoint of :func:`neighbourhoods`: every copy of a pixel gives back to that pixel."""
+    """Adjoint of :func:`neighbourhoods`: adds the gradients of all copies of a pixel."""
     n, height, width, channels = x.shape
     padded = np.zeros((n, height + 2, width + 2, channels), x.dtype)
     for i, (row, column) in enumerate(SHIFTS):
@@ -59,7 +56,7 @@ defvjp(neighbourhoods, lambda _, x: lambda gradient: _scatter(gradient, x))
 
 def conv3x3(x: Floats, weight: Floats, bias: Floats) -> Floats:
     """Same-size 3x3 convolution of ``x [n, h, w, i]`` with ``weight [3, 3, i, o]``."""
-    # Two dimensions on both sides: only then does `dot` go to BLAS.
+    # Two dimensions on both sides: only then does `dot` use BLAS.
     around = anp.reshape(neighbourhoods(x), (-1, 9 * x.shape[3]))
     mixed = anp.dot(around, anp.reshape(weight, (-1, weight.shape[3]))) + bias
     return anp.reshape(mixed, (*x.shape[:3], weight.shape[3]))
@@ -99,12 +96,10 @@ def train(
     batch: int = 64,
     rate: float = 2e-3,
 ) -> Parameters:
-    """Parameters after ``epochs`` of Adam (Kingma & Ba 2015, algorithm 1) with a falling rate.
-
-    The rate follows half a cosine from ``rate`` to zero; :data:`WEIGHT_DECAY` times the weights is
-    added to the gradient.
-    """
-    # Matrices this small gain nothing from threads, and lose minutes where cores are shared.
+    """Parameters after ``epochs`` of Adam (Kingma & Ba 2015, algorithm 1). The rate falls from
+    ``rate`` to zero as half a cosine; :data:`WEIGHT_DECAY` times the weights is added to the
+    gradient."""
+    # Small matrices gain nothing from threads, which are slow where cores are shared.
     with threadpool_limits(1):
         return _adam(network, parameters, images, labels, rng, epochs, batch, rate)
 

@@ -1,4 +1,4 @@
-"""Architectures for pictures that the onnx wheel does not carry, as their papers describe them."""
+"""Architectures for pictures that the onnx wheel lacks, as their papers describe them."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ _SEPARABLE = (
     *((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)),
     *((512, 1), (512, 1), (512, 1), (512, 1), (512, 1), (1024, 2), (1024, 1)),
 )
-#: The separable convolution after which the detector's finest head looks.
+#: The separable convolution that the detector's finest head reads.
 _FINEST = 10
 
 
@@ -63,10 +63,8 @@ def mobilenet_v2(rng: np.random.Generator, size: int = 224) -> onnx.ModelProto:
 
 def ssd_mobilenet(rng: np.random.Generator, size: int = 300) -> onnx.ModelProto:
     """SSD on MobileNetV1 (Liu et al. 2016; Howard et al. 2017, section 4.6), before suppression.
-
     ``input float32[N, 3, size, size]`` to ``bbox_regression float32[N, anchors, 4]`` and
-    ``cls_logits float32[N, anchors, 91]``; 300 pixels give 1917 anchors.
-    """
+    ``cls_logits float32[N, anchors, 91]``; 300 pixels give 1917 anchors."""
     g = Graph("ssd_mobilenet", rng)
     x = g.input("input", ["N", 3, size, size])
     x = _relu6(g, "backbone.0", g.conv("backbone.0.0", x, (3, 32), 3, stride=2))
@@ -101,7 +99,7 @@ def _sides(size: int) -> list[int]:
 
 
 def _heads(g: Graph, name: str, seen: Sequence[tuple[str, int]], values: int) -> None:
-    """Predict ``values`` numbers per anchor at every scale, all anchors one after another."""
+    """Predict ``values`` numbers per anchor at every scale, and concatenate all anchors."""
     parts = []
     for scale, ((x, width), anchors) in enumerate(zip(seen, ANCHORS, strict=True)):
         scope = f"head.{name}.{scale}"

@@ -1,8 +1,5 @@
-"""Fetches all documents and files of one record as an outside client, starting at its page.
-
-The hub's own knowledge is not used: URLs come from the page, sizes and digests from the received
-bytes.
-"""
+"""Fetches all documents and files of one record as an outside client, starting at its page. URLs
+come from the page, sizes and digests from the received bytes, not from the hub's database."""
 
 import random
 from collections.abc import Iterable
@@ -27,11 +24,7 @@ _MOST_LINKS = 50
 
 
 def harvest(visitor: Visitor, landing: str, kind: ResourceKind, *, most_bytes: int) -> Harvest:
-    """Fetch the record whose landing page is at ``landing``.
-
-    Args:
-        most_bytes: Upper bound on bytes of all downloaded files; the smallest come first.
-    """
+    """Fetch the record with this landing page: at most ``most_bytes`` of files, smallest first."""
     page = visitor.read(landing, _BROWSER)
     content = page_in(page.body.decode(errors="replace"))
     harvested = Harvest(
@@ -87,7 +80,6 @@ def _type_for(visit: Visit) -> str:
 
 
 def _conformance(visitor: Visitor, reading: Reading) -> dict[str, Any]:
-    """The shape that the record declares, and the violations of it."""
     shape = _first(visitor, reading.urls(DCT.conformsTo), _TURTLE)
     if shape is None:
         return {}

@@ -1,8 +1,6 @@
-"""An anonymous HTTP client that is restricted to a few hosts.
-
-URLs come from records that users wrote. So requests go only to the hub's own host and a few that
-its addresses lead to, and responses are read up to a bound.
-"""
+"""An anonymous HTTP client that is restricted to a few hosts. URLs come from users' records, so
+requests go only to the hub's own host and a few that its addresses lead to, and responses are read
+up to a bound."""
 
 import hashlib
 import logging
@@ -32,12 +30,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """An answer with its headers and body.
-
-    Attributes:
-        headers: Of the last response; empty without one.
-        body: At most :data:`MOST_BYTES`; empty for ``HEAD``.
-    """
+    """An answer: headers of the last response, and at most :data:`MOST_BYTES` of its body."""
 
     answer: Answer
     headers: httpx.Headers = field(default_factory=httpx.Headers)
@@ -53,7 +46,6 @@ class Visitor:
     """An anonymous client of one hub.
 
     Args:
-        hub: The hub's public URL.
         inside: URL to which requests for the hub are sent, if workers cannot reach the public one.
         elsewhere: URLs whose hosts may be contacted as well.
         check: Called before each request and while reading; its exceptions end the visit.
@@ -101,11 +93,9 @@ class Visitor:
         return self._go("HEAD", url, {}, lambda _: b"")
 
     def count(self, url: str, claimed_bytes: int) -> tuple[int, str] | None:
-        """Size of a file and SHA-256 of the received bytes; ``None`` if the download fails.
-
-        The request is for the last ``claimed_bytes`` bytes, because a request from the first byte
-        would count as a download. Reading stops after one chunk more than these.
-        """
+        """Size of a file and SHA-256 of the received bytes; ``None`` if the download fails. Only
+        the last ``claimed_bytes`` are requested, because a request from the first byte would count
+        as a download. Reading stops after one chunk more than these."""
         received: list[tuple[int, str]] = []
 
         def counted(response: httpx.Response) -> bytes:

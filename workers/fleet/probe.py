@@ -15,7 +15,6 @@ class ThisMachine:
     Attributes:
         device: Name of the device: ``HPCFAIR_DEVICE``, else the host's name.
         spec: The target with this machine's facts.
-        title: Title of the target.
         rank: Rank of the target; of the targets that a machine fits, the highest is the closest.
     """
 
@@ -29,9 +28,8 @@ def this_machine(slug: str | None = None) -> ThisMachine:
     """Describe this machine now; cores and limits may change between calls.
 
     Args:
-        slug: Target to work for: its name, ``gpu`` or ``processor``. The default is
-            ``HPCFAIR_TARGET``, or else ``processor``. Several workers may serve several targets of
-            one machine.
+        slug: Target to work for: its name, ``gpu`` or ``processor``; default: ``HPCFAIR_TARGET``,
+            or else ``processor``. Several workers may serve several targets of one machine.
 
     Raises:
         ValueError: this machine does not fit the target; the text names those that it fits.

@@ -1,7 +1,5 @@
 """Upper bounds of the integer inputs of a network: the lengths of the tables that they index.
-
-Generated test inputs must stay below them: an index outside its table is an error, or undefined.
-"""
+Generated test inputs must stay below them: an index outside its table is an error, or undefined."""
 
 from collections.abc import Iterator
 
@@ -22,11 +20,8 @@ _TABLES = {
 
 
 def integer_bounds(flow: Flow, names: list[str]) -> dict[str, int]:
-    """Each input that indexes tables, with the number of rows of the smallest one.
-
-    Args:
-        names: Names of the main graph's inputs, in order.
-    """
+    """Each input that indexes tables, with the number of rows of the smallest one. ``names`` are
+    the main graph's inputs, in order."""
     # Value to the names of the inputs whose integers it may hold.
     carried = {value: {name} for value, name in zip(flow.main.inputs, names, strict=True)}
     bounds: dict[str, int] = {}

@@ -1,10 +1,9 @@
 """Size and arithmetic cost of a network.
 
-A multiply-accumulate (MAC) is one multiplication and one addition of a linear operator; all other
-operators count zero (Sze et al. 2017, "Efficient Processing of Deep Neural Networks", section II;
-the same convention as MLPerf's and fvcore's). FLOPs are about twice the MACs. Dynamic dimensions
-count 1, so a model with a dynamic batch is counted per sample. If a size that matters is unknown,
-the count is unknown as well: an estimate would be mistaken for a fact.
+A multiply-accumulate (MAC) is one multiplication and addition of a linear operator; others count
+zero (Sze et al. 2017, "Efficient Processing of Deep Neural Networks", section II; as MLPerf and
+fvcore). FLOPs are about twice the MACs. Dynamic dimensions count 1, so a dynamic batch is counted
+per sample. If a size that matters is unknown, so is the count: an estimate would pass for a fact.
 """
 
 from collections import Counter
@@ -29,11 +28,9 @@ class Cost:
 
 
 def cost(flow: Flow) -> Cost:
-    """Parameters, weight bytes and MACs of a network.
-
-    A parameter is a stored number, except sizes, indices and booleans. The numeric attributes of
-    classical models (trees, linear models) count as 32-bit floats.
-    """
+    """Parameters, weight bytes and MACs of a network. A parameter is a stored number, except sizes,
+    indices and booleans. The numeric attributes of classical models (trees, linear models) count as
+    32-bit floats."""
     parameters = weight_bytes = 0
     dtypes: Counter[str] = Counter()
     for constant in flow.constants.values():
@@ -59,11 +56,8 @@ def cost(flow: Flow) -> Cost:
 
 
 def body_macs(flow: Flow, body: Body) -> int:
-    """MACs of one pass through ``body``, including nested bodies.
-
-    Raises:
-        Open: a size or a number of iterations is unknown.
-    """
+    """MACs of one pass through ``body``, including nested bodies. Raises Open if a size or a number
+    of iterations is unknown."""
     return sum(
         step_macs(flow, step) + (_inner_macs(flow, step) if step.bodies else 0)
         for step in body.steps
@@ -79,7 +73,6 @@ def _inner_macs(flow: Flow, step: Step) -> int:
 
 
 def _iterations(flow: Flow, step: Step) -> int:
-    """Number of iterations of a ``Loop`` or ``Scan``."""
     if step.op == "Loop":
         bound, condition = flow.values(step.input(0)), step.input(1)
         # A condition that may become false can end the loop before its bound.

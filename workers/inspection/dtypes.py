@@ -37,7 +37,6 @@ def name_of(number: int) -> str:
 
 
 def bytes_of(number: int, elements: int) -> int | None:
-    """Bytes of ``elements`` elements as ``raw_data``, sub-byte types packed; ``None`` for strings
-    and unknown types."""
+    """Bytes of ``elements`` packed elements of a type; ``None`` for strings and unknown types."""
     bits = _BITS.get(number)
     return None if bits is None else (elements * bits + 7) // 8

@@ -52,13 +52,7 @@ _MOST_PARAMETERS, _MOST_MACS, _MOST_STEPS = 1e11, 1e13, 1e5
 
 
 def embedding(flow: Flow, motifs: Motifs, spent: Cost, signature: Mapping[str, Any]) -> list[float]:
-    """The embedding of a network: a fixed number of values between 0 and 1.
-
-    Args:
-        motifs: Its structural motifs.
-        spent: Its size and arithmetic cost.
-        signature: Its tensor signature.
-    """
+    """The embedding of a network: a fixed number of values between 0 and 1."""
     fixed = flow.fixed()
     # Steps on constants only are evaluated once, when a runtime loads the model.
     steps = [step for step in flow.steps() if not fixed.issuperset(filter(None, step.outputs))]

@@ -6,8 +6,8 @@ class InspectionError(Exception):
 
     Attributes:
         code: One of the codes that ``registry.errors.CODES`` lists for inspection.
-        detail: One sentence: which file, and what is wrong with it.
-        hint: One sentence: how to fix it.
+        detail: The file and its defect, in one sentence.
+        hint: The remedy, in one sentence.
     """
 
     def __init__(self, code: str, detail: str, hint: str = "") -> None:
@@ -22,10 +22,7 @@ class InspectionError(Exception):
 
 
 def printable(text: str, limit: int = 400) -> str:
-    """``text`` on one line without control characters, at most ``limit`` characters.
-
-    Names come from untrusted files and appear in logs, pages and a database that stores no NUL.
-    """
+    """``text`` (untrusted) on one line without control characters, at most ``limit`` characters."""
     line = "".join(char if char.isprintable() else " " for char in text)
     line = " ".join(line.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

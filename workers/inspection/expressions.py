@@ -22,11 +22,8 @@ _ARITHMETIC = (
 
 
 def check_expression(text: str) -> None:
-    """Reject a size expression that is not plain arithmetic.
-
-    Raises:
-        Unusable: with the expression.
-    """
+    """Reject a size expression that is not plain arithmetic. Raises Unusable, with the
+    expression."""
     for node in _nodes(text):
         if isinstance(node, ast.Call):
             allowed = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
@@ -42,11 +39,8 @@ def check_expression(text: str) -> None:
 
 
 def check_guard(text: str) -> None:
-    """Reject a guard that is not a comparison of sizes such as ``L['x'].size()[0] >= 2``.
-
-    Raises:
-        Unusable: with the guard.
-    """
+    """Reject a guard that is not a comparison of sizes such as ``L['x'].size()[0] >= 2``. Raises
+    Unusable, with the guard."""
     for node in _nodes(text):
         if isinstance(node, ast.Call):
             allowed = isinstance(node.func, ast.Attribute) and not node.args and not node.keywords

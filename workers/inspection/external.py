@@ -1,9 +1,8 @@
 """Locates weights that a model stores outside its own file.
 
 Permitted are regular files inside the revision's folder, with a relative path without ``..`` and
-without links, and a byte range inside the file. Libraries differ in which of this they check (ONNX
-Runtime follows links inside the folder, ``onnx`` rejects hard links), so only what all of them
-accept is accepted here.
+links, and a byte range inside the file. This is the subset that all libraries accept: ONNX Runtime
+follows links inside the folder, ``onnx`` rejects hard links.
 """
 
 import os
@@ -37,10 +36,8 @@ class ExternalBytes:
 
 def locate(tensor: TensorProto, elements: int, base: Path, shown: str) -> ExternalBytes:
     """Find the external bytes of ``tensor`` under ``base``, the folder of its model ``shown``.
-
-    Raises:
-        InspectionError: ``onnx_invalid``, ``external_data_escapes`` or ``external_data_missing``.
-    """
+    Raises InspectionError: ``onnx_invalid``, ``external_data_escapes`` or
+    ``external_data_missing``."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     needed = bytes_of(tensor.data_type, elements)
     if needed is None:

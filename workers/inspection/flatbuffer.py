@@ -36,11 +36,7 @@ class Table:
         return default if at is None else _read(f"<{kind}", self.data, at)
 
     def text(self, field: int) -> str:
-        """A string; empty if absent.
-
-        Raises:
-            Malformed: it is not UTF-8.
-        """
+        """A string; empty if absent. Raises Malformed if it is not UTF-8."""
         start, count = self._vector(field, 1)
         try:
             return self.data[start : start + count].decode()
@@ -68,10 +64,8 @@ class Table:
         return self._vector(field, 1)[1]
 
     def inline(self) -> bytes:
-        """The set of fields and their bytes inside the table, which distinguish two small tables.
-
-        Strings and vectors are compared by their position, not by their contents.
-        """
+        """Fields and their bytes inside the table, to distinguish small tables. Strings and vectors
+        are compared by their position, not by their contents."""
         vtable = self.at - _read("<i", self.data, self.at)
         width, own = _read("<H", self.data, vtable), _read("<H", self.data, vtable + 2)
         return self.data[vtable + 4 : vtable + width] + self.data[self.at + 4 : self.at + own]

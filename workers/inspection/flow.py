@@ -1,8 +1,4 @@
-"""A network as data flow, with numbers in place of tensor names.
-
-The graph hash, the architecture class and the embedding are computed from it. Without names, none
-of them can depend on a name.
-"""
+"""A network as data flow, numbered instead of named, so that nothing can depend on a name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,9 +46,7 @@ class Step:
     captured: tuple[int, ...] = ()
 
     def input(self, index: int) -> int | None:
-        """The input at ``index``; ``None`` if omitted. Operators of other domains are not
-        validated.
-        """
+        """The input at ``index``; ``None`` if omitted. Only standard operators are validated."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def number(self, name: str, default: int) -> int:
@@ -88,8 +82,8 @@ class Flow:
     Attributes:
         main: The main graph; its inputs are those that a caller must provide.
         constants: Value number to constant, of all graphs.
-        shapes: Value number to shape, if known; a dynamic dimension is ``None``.
-        dtypes: Value number to element type, if known.
+        shapes, dtypes: Value number to shape and element type, if known; a dynamic dimension is
+            ``None``.
         opsets: Domain to version.
     """
 

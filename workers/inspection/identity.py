@@ -53,8 +53,7 @@ def graph_hash(flow: Flow, inputs: Iterable[Mapping[str, Any]], salt: str = "") 
     """Hex SHA-256 of the structure of ``flow``.
 
     Args:
-        inputs: Inputs of the signature. Of the names of dynamic dimensions only their equality
-            counts.
+        inputs: Inputs of the signature; dynamic dimensions' names count by their equality only.
         salt: Further text that distinguishes networks.
     """
     names: dict[str, int] = {}
@@ -69,7 +68,6 @@ def graph_hash(flow: Flow, inputs: Iterable[Mapping[str, Any]], salt: str = "") 
 
 
 def _body(flow: Flow, body: Body, outer: Mapping[int, Colour]) -> Colour:
-    """Colour of a graph, given the colours of its inputs and outer values."""
     colours = dict(outer)
     down: dict[Step, Colour] = {}
     for step in body.steps:
@@ -145,11 +143,7 @@ def _structural_values(constant: Constant, reader: Step | None) -> list[Any] | N
 
 
 def _attribute(op: str, attribute: AttributeProto) -> Any:
-    """The structural part of an attribute.
-
-    Of long lists, and of text and numbers of classical models, that is the length: their values are
-    learned, or a lookup table.
-    """
+    """The structural part of an attribute; the length of long lists and classical models' values."""
     read = _ATTRIBUTES.get(attribute.type)
     value = read(attribute) if read else attribute.type
     learned = op.startswith("ai.onnx.ml::") and attribute.type != AttributeProto.INTS

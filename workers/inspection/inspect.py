@@ -95,7 +95,6 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
 
 
 def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:
-    """Facts of all usable ONNX files, those of the primary file first."""
     warnings += [f"{shown} was not read." for shown in paths[MAX_GRAPHS:]]
     facts = [read_graph(folder, primary, warnings)]
     for other in [shown for shown in paths[:MAX_GRAPHS] if shown != primary]:

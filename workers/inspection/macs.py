@@ -1,9 +1,8 @@
 """Multiply-accumulates of one operator from the shapes of its tensors.
 
 Shapes are ONNX's: data ``[N, C, spatial...]``, convolution weights ``[out, in / group,
-kernel...]``, transposed ones ``[in, out / group, kernel...]``. The formulas count what the
-definition of the operator in the ONNX specification multiplies; algorithms that need fewer
-(Winograd, FFT) are a matter of the implementation.
+kernel...]``, transposed ones ``[in, out / group, kernel...]``. The formulas count the operator's
+definition in the ONNX specification, not cheaper algorithms (Winograd, FFT).
 """
 
 import math
@@ -20,11 +19,8 @@ Formula = Callable[[Flow, Step], int]
 
 
 def step_macs(flow: Flow, step: Step) -> int:
-    """MACs of ``step`` itself, without its bodies.
-
-    Raises:
-        Open: a size or the cost of the operator is unknown.
-    """
+    """MACs of ``step`` itself, without its bodies. Raises Open if a size or the cost of the
+    operator is unknown."""
     formula = FORMULAS.get(step.op)
     if formula is not None:
         return formula(flow, step)
@@ -34,11 +30,7 @@ def step_macs(flow: Flow, step: Step) -> int:
 
 
 def sizes(flow: Flow, step: Step, index: int, *, output: bool = False) -> tuple[int, ...]:
-    """Shape of an input (or output) of ``step``.
-
-    Raises:
-        Open: a size is unknown.
-    """
+    """Shape of an input (or output) of ``step``. Raises Open if a size is unknown."""
     values = step.outputs if output else step.inputs
     shape: Shape | None = flow.shape(values[index]) if index < len(values) else None
     if shape is None:
@@ -51,9 +43,7 @@ def sizes(flow: Flow, step: Step, index: int, *, output: bool = False) -> tuple[
 
 def convolution(weight: int) -> Formula:
     """Each output element sums over the input channels of its group and the kernel.
-
-    ``|output| * (in / group) * |kernel|``; ``weight`` is the index of the weight input.
-    """
+    ``|output| * (in / group) * |kernel|``; ``weight`` is the index of the weight input."""
 
     def formula(flow: Flow, step: Step) -> int:
         out, kernel = sizes(flow, step, 0, output=True), sizes(flow, step, weight)
@@ -64,17 +54,13 @@ def convolution(weight: int) -> Formula:
 
 def transposed_convolution(flow: Flow, step: Step) -> int:
     """Each input element is spread over the output channels of its group and the kernel.
-
-    ``|input| * (out / group) * |kernel|``.
-    """
+    ``|input| * (out / group) * |kernel|``."""
     return math.prod(sizes(flow, step, 0)) * math.prod(sizes(flow, step, 1)[1:])
 
 
 def matrix_product(left: int) -> Formula:
-    """``|output| * k``, with ``k`` the last dimension of the left factor at input ``left``.
-
-    NumPy's rules: leading dimensions broadcast, vectors are rows or columns.
-    """
+    """``|output| * k``, with ``k`` the last dimension of the left factor at input ``left``. NumPy's
+    rules: leading dimensions broadcast, vectors are rows or columns."""
 
     def formula(flow: Flow, step: Step) -> int:
         factor = sizes(flow, step, left)
@@ -129,10 +115,8 @@ def recurrence(flow: Flow, step: Step) -> int:
 
 
 def einstein_sum(flow: Flow, step: Step) -> int:
-    """``Einsum`` of one or two operands: the product of all sizes that appear, once each.
-
-    A single operand has no multiplications. For more than two, the count depends on the order.
-    """
+    """``Einsum`` of one or two operands: the product of all sizes that appear, once each. A single
+    operand has no multiplications. For more than two, the count depends on the order."""
     if len(step.inputs) < 2:
         return 0
     terms = step.text("equation").replace(" ", "").split("->")[0].split(",")

@@ -37,9 +37,7 @@ class _Builder:
         self._count = 0
 
     def body(self, graph: GraphProto, outer: Mapping[str, int]) -> Body:
-        """Number the values of ``graph``; ``outer`` contains the values visible from enclosing
-        graphs.
-        """
+        """Number the values of ``graph``; ``outer`` has those visible from enclosing graphs."""
         names: dict[str, int] = {}
         input_names = {value.name for value in graph.input}
         for tensor in graph.initializer:
@@ -127,7 +125,6 @@ class _Builder:
 
 
 def _read(body: Body) -> Iterator[int]:
-    """Values that ``body`` and its nested bodies read, in order."""
     for step in body.steps:
         yield from (value for value in step.inputs if value is not None)
         yield from step.captured

@@ -46,11 +46,8 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
 
 
 def read_model(path: Path, shown: str) -> onnx.ModelProto:
-    """Parse the regular file at ``path``, named ``shown`` in errors, without external data.
-
-    Raises:
-        InspectionError: ``onnx_unreadable``, ``onnx_truncated`` or ``onnx_invalid`` (too large).
-    """
+    """Parse the regular file at ``path``, named ``shown`` in errors, without external data. Raises
+    InspectionError: ``onnx_unreadable``, ``onnx_truncated`` or ``onnx_invalid`` (too large)."""
     data = _read(path, shown)
     fields, intact = scan(data)
     begins_well = _begins_like_onnx(data)
@@ -78,10 +75,8 @@ def read_model(path: Path, shown: str) -> onnx.ModelProto:
 
 
 def scan(data: bytes) -> tuple[set[int], bool]:
-    """Numbers of the top-level fields of a model, and whether the last one is complete.
-
-    The scan stops at the first field that ONNX does not define.
-    """
+    """Numbers of the top-level fields of a model, and whether the last one is complete. The scan
+    stops at the first field that ONNX does not define."""
     fields: set[int] = set()
     at = 0
     while at < len(data):

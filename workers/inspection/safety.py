@@ -44,10 +44,8 @@ _TYPED_FIELDS: dict[int, tuple[str, int, int]] = {
 
 def check(model: onnx.ModelProto, path: Path, shown: str) -> list[ExternalBytes]:
     """Check ``model``, read from ``path`` and named ``shown`` in errors; locate its external bytes.
-
-    Raises:
-        InspectionError: ``onnx_invalid``, ``external_data_escapes`` or ``external_data_missing``.
-    """
+    Raises InspectionError: ``onnx_invalid``, ``external_data_escapes`` or
+    ``external_data_missing``."""
     _check_names(model, shown)
     _check_functions(model, shown)
     _check_splits(model, shown)
@@ -137,7 +135,6 @@ def _key(node: onnx.NodeProto) -> tuple[str, str, str]:
 
 
 def _check_shape(tensor: TensorProto, shown: str) -> int:
-    """Number of elements of ``tensor``."""
     if tensor.data_type not in NAMES:
         raise invalid(shown, f"the tensor {tensor.name!r} has no known element type.")
     if len(tensor.dims) > MAX_RANK or any(size < 0 for size in tensor.dims):

@@ -36,7 +36,6 @@ class SampleFacts:
 
     Attributes:
         arrays: Name to ``{"dtype", "shape"}``.
-        count: Number of samples.
         labels: Whether there are labels, so that accuracy can be measured.
         outputs: Whether there are expected outputs from the publisher.
         problems: Mismatches with the signature; empty if the samples match.
@@ -54,11 +53,8 @@ class SampleFacts:
 
 
 def read_samples(path: Path, signature: Mapping[str, Any]) -> SampleFacts:
-    """Read the facts of the archive at ``path`` and compare them with ``signature``.
-
-    Raises:
-        InspectionError: ``samples_unreadable``.
-    """
+    """Read the facts of the archive at ``path`` and compare them with ``signature``. Raises
+    InspectionError: ``samples_unreadable``."""
     try:
         arrays = _headers(path)
     except (
@@ -112,10 +108,7 @@ def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Element type and shape from the header of the NPY format, versions 1 to 3.
-
-    NumPy's own reader is not used, because the error that it raises depends on the malformation.
-    """
+    """Type and shape of an NPY header, versions 1 to 3; NumPy's reader raises arbitrary errors."""
     start = stream.read(8)
     width = 2 if start[6:7] == b"\x01" else 4
     length = int.from_bytes(stream.read(width), "little")

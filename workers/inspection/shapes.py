@@ -1,10 +1,10 @@
 """Shapes of all tensors, by ONNX's shape inference with bounded memory.
 
-Inference can also propagate values: it evaluates the sizes that exported models compute from other
-sizes (``Shape``, ``Gather``, ``Concat``, ``Reshape``). For that it allocates one object of about
-350 bytes per element of every list of integers (onnx 1.23), even of lists that are only declared,
-so a model of 200 bytes could exhaust the memory. A first pass without values therefore determines
-the lengths of the lists, and a second pass propagates values only if they are short.
+Inference can also propagate the values of sizes that exported models compute (``Shape``,
+``Gather``, ``Concat``, ``Reshape``). It allocates about 350 bytes per element of every list of
+integers (onnx 1.23), even of lists that are only declared, so a model of 200 bytes could exhaust
+the memory. A first pass without values therefore determines the lengths of the lists, and a second
+pass propagates values only if they are short.
 """
 
 import onnx

@@ -21,10 +21,7 @@ UNKNOWN_RANK = "..."
 
 
 def signature(model: onnx.ModelProto) -> dict[str, Any]:
-    """The signature of ``model``. Inputs with an initializer are not included.
-
-    Outputs without a declared shape get it from shape inference.
-    """
+    """Signature of ``model``, without initialized inputs; missing output shapes are inferred."""
     graph = model.graph
     stored = {tensor.name for tensor in graph.initializer}
     stored |= {sparse.values.name for sparse in graph.sparse_initializer}

@@ -36,11 +36,9 @@ OnnxFailure = (
 
 
 def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.ModelProto:
-    """``model`` without its weights, but with its small external tensors.
-
-    The weights are removed from ``model`` itself, so that they are never held twice. They are freed
-    once ``model`` and ``external`` are released, because a message frees its memory as a whole.
-    """
+    """``model`` without its weights, but with its small external tensors. The weights are removed
+    from ``model`` itself, so that they are never held twice, and freed once ``model`` and
+    ``external`` are released."""
     for tensor_bytes in external:
         tensor = tensor_bytes.tensor
         tensor.ClearField("external_data")
@@ -57,10 +55,8 @@ def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.
 
 def checkable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     """A copy of a skeleton that onnx's checker accepts, and whether ranks had to be invented.
-
     Tensors without bytes get no elements, because the checker compares the two. It also requires
-    ranks of inputs and outputs, which ONNX Runtime does not.
-    """
+    ranks of inputs and outputs, which ONNX Runtime does not."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for tensor in tensors_of(copy):
@@ -81,11 +77,7 @@ def checkable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """``model`` with every function call replaced by the function's nodes.
-
-    Returns:
-        ``None`` if a function requires other operator sets than the model.
-    """
+    """``model`` with inlined functions; ``None`` if one requires other operator sets."""
     if not model.functions:
         return model
     try:
@@ -96,7 +88,6 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def _held_bytes(tensor: onnx.TensorProto, name: str) -> int:
-    """Approximate size in bytes of the field ``name`` of ``tensor``."""
     value = getattr(tensor, name)
     if name == "raw_data":
         return len(value)

@@ -3,10 +3,9 @@
 ::
 
     test_data_set_0/input_0.pb  input_1.pb  output_0.pb
-    test_data_set_1/...
 
-Everything here runs in a confined child process, because the files may be untrusted. Arrays are
-passed to the worker. Sets with types that NumPy does not support, such as bfloat16, are skipped.
+All of it runs in a confined child process, because the files may be untrusted. Arrays are passed to
+the worker. Sets with types that NumPy does not support, such as bfloat16, are skipped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,12 +40,10 @@ class _Misfit(ValueError):
 def read_sets(
     *, folder: str, files: Sequence[Mapping[str, Any]], signature: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Select the published test sets that match a network.
+    """Select the published test sets that match a network, with ``signature``, in ``folder``.
 
     Args:
-        folder: Contains them.
         files: ``number``, ``side``, ``index`` and ``path`` of each tensor.
-        signature: See :mod:`workers.inspection.signature`.
 
     Returns:
         ``{"tensors": [{"number", "side", "index", "name"}], "warnings": [text]}``, with the names
@@ -67,17 +64,9 @@ def read_sets(
 
 
 def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The arrays of test sets.
-
-    Args:
-        tensors: ``number``, ``side``, ``name`` and ``path`` of each, in their order.
-
-    Returns:
-        ``{"input": {name: array}, "output": {name: array}}`` for each set, in their order.
-
-    Raises:
-        ValueError: a file is not a valid tensor.
-    """
+    """The arrays of test sets: ``{"input": {name: array}, "output": {name: array}}`` of each.
+    ``tensors``: ``number``, ``side``, ``name`` and ``path`` of each, in their order. Raises
+    ValueError if a file is not a valid tensor."""
     sets: dict[int, dict[str, Any]] = {}
     for tensor in tensors:
         sides = sets.setdefault(tensor["number"], {side: {} for side in _SIDES})
@@ -87,14 +76,8 @@ def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict
 
 
 def write_sets(*, folder: str, sets: Sequence[Mapping[str, Mapping[str, Array]]]) -> None:
-    """Write test sets into ``folder`` in ONNX's layout.
-
-    Args:
-        sets: ``{"input": {name: array}, "output": {name: array}}`` of each, in the network's order.
-
-    Raises:
-        ValueError: a tensor is larger than :data:`MOST_BYTES`, or its type is unsupported.
-    """
+    """Write test sets, as :func:`load_sets` returns them, into ``folder`` in ONNX's layout. Raises
+    ValueError if a tensor is larger than :data:`MOST_BYTES`, or its type is unsupported."""
     for number, sides in enumerate(sets):
         place = Path(folder) / f"test_data_set_{number}"
         place.mkdir()
@@ -169,7 +152,6 @@ def _parse(path: Path, shown: str) -> TensorProto:
 
 
 def _crosses(data_type: int) -> bool:
-    """Whether NumPy supports the type, or it is text."""
     if data_type not in NAMES:
         return False
     dtype = helper.tensor_dtype_to_np_dtype(data_type)

@@ -1,7 +1,5 @@
-"""Reads the signature of a ``.tflite`` file: a FlatBuffers file with identifier ``TFL3``.
-
-Field numbers and codes are those of TensorFlow Lite's schema, ``schema.fbs``, version 3.
-"""
+"""Reads the signature of a ``.tflite`` file: a FlatBuffers file with identifier ``TFL3``. Field
+numbers and codes are those of TensorFlow Lite's schema, ``schema.fbs``, version 3."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +25,7 @@ _QUANTISED = frozenset({"int8", "uint8", "int16"})
 
 @dataclass(frozen=True, slots=True)
 class TfliteNetwork:
-    """The tables of a file, and the parts of its main graph.
-
-    Attributes:
-        constants: Bytes of the values of each tensor of the main graph; 0 if it is computed.
-    """
+    """Tables of a file, parts of its main graph; ``constants``: bytes per tensor, 0 if computed."""
 
     model: Table
     main: Table
@@ -41,22 +35,13 @@ class TfliteNetwork:
 
 
 def read_tflite(path: Path) -> Interface:
-    """Inputs and outputs of a TensorFlow Lite network.
-
-    Quantised inputs and outputs count as ``float32``, because the runtime converts them.
-
-    Raises:
-        Unusable: it is another kind of file, damaged, or needs custom operators.
-    """
+    """Inputs and outputs of a TensorFlow Lite network; quantised ones count as ``float32``. Raises
+    Unusable if it is another kind of file, damaged, or needs custom operators."""
     return open_tflite(path).interface
 
 
 def open_tflite(path: Path) -> TfliteNetwork:
-    """Parse a TensorFlow Lite file.
-
-    Raises:
-        Unusable: as for :func:`read_tflite`.
-    """
+    """Parse a TensorFlow Lite file. Raises Unusable as :func:`read_tflite`."""
     if path.stat().st_size > MAX_BYTES:
         raise Unusable("it is larger than a FlatBuffers file can be")
     data = path.read_bytes()
@@ -91,11 +76,7 @@ def operator_code(code: Table) -> int:
 
 
 def dtype_of(tensor: Table) -> str:
-    """Element type as stored.
-
-    Raises:
-        Unusable: NumPy does not support the type.
-    """
+    """Element type as stored. Raises Unusable if NumPy does not support the type."""
     code = tensor.scalar(1, "b")
     if code not in _DTYPES:
         raise Unusable(f"{tensor.text(3)} has an element type that NumPy does not have")

@@ -1,9 +1,6 @@
-"""Facts of a network published as TensorFlow Lite files alone.
-
-The facts are those of an ONNX file (:func:`workers.inspection.inspect.read_graph`), as far as they
-need no shape inference: a file states the shapes of all its tensors. There is no structure
-embedding, so only networks of equal structure count as similar.
-"""
+"""Facts of a network published as TensorFlow Lite files alone, as of an ONNX file. A file states
+the shapes of all its tensors, so nothing is inferred. There is no structure embedding, so only
+networks of equal structure count as similar."""
 
 import hashlib
 import math
@@ -57,10 +54,7 @@ class _Step:
 
 def read_tflite_graph(folder: Path, shown: str) -> dict[str, Any]:
     """Facts of the file ``shown``, as :func:`workers.inspection.inspect.read_graph` returns them.
-
-    Raises:
-        InspectionError: ``tflite_invalid``: it is damaged, or needs custom operators.
-    """
+    Raises InspectionError (``tflite_invalid``) if it is damaged, or needs custom operators."""
     try:
         return _facts(open_tflite(folder / shown), shown)
     except (Unusable, Malformed) as error:
@@ -120,7 +114,6 @@ def _described(tensors: tuple[TensorSpec, ...]) -> list[dict[str, Any]]:
 
 
 def _weights(network: TfliteNetwork) -> Counter[str]:
-    """Number of weight elements by element type, without sizes, axes and indices."""
     elements_by_dtype: Counter[str] = Counter()
     for tensor, held in zip(network.tensors, network.constants, strict=True):
         if not held:
@@ -139,7 +132,6 @@ def _shape(tensor: Table) -> tuple[int, ...]:
 
 
 def _macs(network: TfliteNetwork, step: _Step) -> int:
-    """Multiply-accumulates of a linear operator; see :mod:`workers.inspection.cost`."""
     if step.op not in CONVOLUTIONS | PRODUCTS or not step.outputs:
         return 0
     out = math.prod(_shape_at(network, step.outputs[0]))
@@ -223,10 +215,8 @@ def _integer_bounds(network: TfliteNetwork, steps: list[_Step]) -> dict[str, int
 
 def _graph_hash(network: TfliteNetwork, steps: list[_Step]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
-
-    Tensors are identified by their order in the file, so two exporters may yield different hashes
-    for one network; their searches then share no history.
-    """
+    Tensors are identified by their order in the file, so exporters may yield different hashes for
+    one network; their searches then share no history."""
     digest = hashlib.sha256(_METHOD)
 
     def add(*parts: object) -> None:

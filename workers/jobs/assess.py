@@ -31,8 +31,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Assess the version of the job; returns a summary.
 
     Raises:
-        JobFailure: The landing page cannot be fetched, or the run exceeds its time limit.
-        LeaseLost, Cancelled: See :class:`workers.jobs.lease.Lease`.
+        JobFailure: the landing page cannot be fetched, or the run exceeds its time limit.
+        LeaseLost, Cancelled: see :class:`workers.jobs.lease.Lease`.
     """
     revision = assessable_of(ticket.job_uuid)
     if revision is None:

@@ -1,8 +1,6 @@
-"""A client of DataCite's REST API for registering and updating DOIs.
-
-Documentation: https://support.datacite.org/docs/api-create-dois, and .../docs/doi-states,
-.../docs/api-error-codes, .../docs/rate-limit.
-"""
+"""A client of DataCite's REST API for registering and updating DOIs. Documentation:
+https://support.datacite.org/docs/api-create-dois, and .../docs/doi-states,
+.../docs/api-error-codes, .../docs/rate-limit."""
 
 import time
 from collections.abc import Callable
@@ -37,11 +35,7 @@ class NotAnswered(Exception):
 
 
 class DataCite:
-    """A session with the hub's account. Its password is in no message.
-
-    Args:
-        sleep: Replaces waiting in tests.
-    """
+    """A session with the hub's account, whose password is in no message."""
 
     def __init__(self, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._sleep = sleep
@@ -65,9 +59,7 @@ class DataCite:
         self._http.close()
 
     def put(self, doi: str, document: dict[str, Any]) -> None:
-        """Create or change a DOI; idempotent.
-
-        Temporary failures are retried twice, within a few minutes.
+        """Create or change a DOI; idempotent. Temporary failures are retried twice, within minutes.
 
         Args:
             document: See :mod:`registry.fair.datacite.registration`.

@@ -10,11 +10,8 @@ from workers.jobs.reproduce import tools_here
 
 
 def register() -> ThisMachine:
-    """Register this machine and its target, or update their entries.
-
-    Also queues searches of models that were never searched on the target, and reproductions of
-    builds whose newest one used other tools.
-    """
+    """Register this machine and its target, or update their entries. Queues searches of models
+    without one on the target, and reproductions with changed tools."""
     here = this_machine()
     target = target_register(
         slug=here.spec.slug,

@@ -26,11 +26,7 @@ _TOOLS = ("hpcfair-hub", "onnx")
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
-    """Inspect the revision; returns a summary.
-
-    Raises:
-        JobFailure: the files are invalid, for the reason that the code tells.
-    """
+    """Inspect the revision; returns a summary. Raises JobFailure if the files are invalid."""
     with workspace("inspect") as folder:
         lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
         inputs, scratch = folder / "files", folder / "scratch"
@@ -72,7 +68,6 @@ def after(ticket: JobTicket) -> None:
 
 
 def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:
-    """Store the facts of all networks; returns those of the primary one."""
     graphs = [GraphFacts(**facts) for facts in report["graphs"]]
     primary = next(graph for graph in graphs if graph.path == report["primary"])
     for graph in graphs:

@@ -18,12 +18,9 @@ _PROGRESS_EVERY_S = 0.5
 
 
 class Lease:
-    """Renews a job's lease in a thread, four times per lease.
-
-    All heavy work runs in child processes, so that a busy processor delays heartbeats by
-    milliseconds only. If heartbeats fail for longer than the lease (no database), the lease counts
-    as lost, because another worker may have claimed the job.
-    """
+    """Renews a job's lease in a thread, four times per lease. Heavy work runs in child processes,
+    so heartbeats are delayed by milliseconds only. If they fail for longer than the lease, it
+    counts as lost, because another worker may have claimed the job."""
 
     def __init__(self, ticket: JobTicket) -> None:
         self._ticket = ticket
@@ -51,11 +48,8 @@ class Lease:
             raise Cancelled(f"job {self._ticket.job_uuid} was cancelled")
 
     def progress(self, phase: str, done: int, total: int | None, message: str) -> None:
-        """Report progress, for people: at most twice a second, except for a new step.
-
-        Raises:
-            LeaseLost, Cancelled: as :meth:`check`.
-        """
+        """Report progress, for people: at most twice a second, except for a new step. Raises
+        LeaseLost and Cancelled as :meth:`check`."""
         self.check()
         now = time.monotonic()
         if (phase, done) == self._reported and now - self._reported_at < _PROGRESS_EVERY_S:
@@ -101,10 +95,7 @@ class Lease:
 
 def give_way(ticket: JobTicket) -> None:
     """Yield a background job if a search is due; its stored results are reused by the next attempt.
-
-    Raises:
-        LeaseLost: the job was yielded, or its lease was lost.
-    """
+    Raises LeaseLost if the job was yielded, or its lease was lost."""
     if not is_search_due(ticket.job_uuid):
         return
     try:

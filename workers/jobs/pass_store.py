@@ -32,13 +32,8 @@ def toolchain_of(versions: dict[str, str]) -> str:
 
 
 def networks_of(rows: Sequence[dict[str, Any]], objective: Objective) -> list[NetworkScores]:
-    """Scores of all lists of passes for each network of a class.
-
-    Of several trials of a list the last ``final`` one counts, else the last.
-
-    Args:
-        rows: Trials of the class, oldest first.
-    """
+    """Scores of all lists of passes for each network of a class. ``rows`` are trials, oldest first;
+    of a list the last ``final`` one counts, else the last."""
     latest: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         lists = latest.setdefault(row["graph_hash"], {})
@@ -94,7 +89,6 @@ def trial_of(row: dict[str, Any]) -> PassTrial:
 
 
 def _comparison(row: dict[str, Any]) -> PassComparison:
-    """The comparison of a stored trial, without raw samples."""
     return PassComparison(
         outcome=row["outcome"],
         detail=row["failure_detail"],

@@ -160,11 +160,7 @@ class _Study:
         give_way(self._ticket)
 
     def _store(self, before: Sequence[str]) -> None:
-        """Store the portfolio, and queue a search if it has a new list that makes code faster.
-
-        Args:
-            before: The portfolio's lists before this study.
-        """
+        """Store the portfolio; queue a search if it has a faster list that ``before`` lacks."""
         networks = {
             objective: networks_of(
                 class_trials(target=self._here.spec.slug, **self._class), objective

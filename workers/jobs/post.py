@@ -1,7 +1,5 @@
-"""One POST request to a URL chosen by a user, limited in destination and time.
-
-Uses the standard library only, to control which socket is opened.
-"""
+"""One POST request to a URL chosen by a user, limited in destination and time. Uses the standard
+library only, to control which socket is opened."""
 
 import http.client
 import socket
@@ -28,9 +26,8 @@ def post(
 ) -> int:
     """Send a POST request and return the HTTP status of the response.
 
-    The host name is resolved once and the connection goes to a checked address, so that the name
-    cannot resolve differently between check and use. Redirects are not followed, proxies are not
-    used, and the body of the response is not read.
+    The host name is resolved once and the connection goes to a checked address, so that both are
+    the same. Redirects and proxies are not followed, and the response's body is not read.
 
     Args:
         timeout_s: Limit of everything but the name resolution.
@@ -81,10 +78,7 @@ def _resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
 
 @contextmanager
 def _connected(addresses: list[tuple[str, int]], timeout_s: float) -> Iterator[socket.socket]:
-    """A connection to the first address that accepts one, closed after ``timeout_s``.
-
-    A socket's timeout restarts with each byte, so a slow host could keep the connection for ever.
-    """
+    """A connection to the first address that accepts one, closed after ``timeout_s`` in total."""
     deadline = time.monotonic() + timeout_s
     connection = _connect(addresses, timeout_s)
     # TLS takes over the socket; shutting down a duplicate closes the same connection.

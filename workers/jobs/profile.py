@@ -24,11 +24,8 @@ def profile_winners(
 ) -> None:
     """Profile the published baseline and the best build of each tolerance class.
 
-    Profilers slow runs down, so profiles come after all measurements and are not part of records.
-    If a build cannot be profiled, the job's log says why.
-
-    Args:
-        folder: An existing private folder, for the code of kernels.
+    Profilers slow runs down, so profiles follow all measurements and are not part of records.
+    If a build cannot be profiled, the job's log says why. ``folder`` is private, for kernels' code.
 
     Raises:
         LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`.

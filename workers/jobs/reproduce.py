@@ -48,7 +48,7 @@ _Outcome = Literal["reproduced", "differs", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class _RunResult:
-    """_Outcome of one build; ``checked`` if its outputs could be compared."""
+    """Outcome of one build; ``checked`` if its outputs could be compared."""
 
     outcome: _Outcome
     checked: OutputCheck | None = None
@@ -115,10 +115,8 @@ def tools_here(here: ThisMachine) -> dict[str, dict[str, str]]:
 
 
 def tools_of(backend: Backend, target: TargetSpec) -> dict[str, str]:
-    """Names and versions of the programs that run a backend's builds on this machine.
-
-    Builds are reproduced again when one of them changes.
-    """
+    """Names and versions of the programs that run a backend's builds on this machine. Builds are
+    reproduced again when one of them changes."""
     return {
         "python": platform.python_version(),
         "hpcfair": importlib.metadata.version("hpcfair"),
@@ -128,7 +126,6 @@ def tools_of(backend: Backend, target: TargetSpec) -> dict[str, str]:
 
 
 def _drivers(target: TargetSpec) -> dict[str, str]:
-    """Driver versions of the GPUs, if the target is a GPU."""
     if "cuda" not in target.features:
         return {}
     drivers = {one.get("driver") for one in target.facts.get("accelerators", ())} - {None}
@@ -150,12 +147,7 @@ class _Runs:
         self._baseline: OutputCheck | None = None
 
     def run(self, build: BuildTicket, tools: Mapping[str, str]) -> None:
-        """Run a build and store the outcome; if its runtime is unavailable, only log that.
-
-        Raises:
-            InfrastructureFailed: the machine could not run it.
-            LeaseLost: another worker may have the job.
-        """
+        """Run a build and store the outcome; if its runtime is unavailable, only log that."""
         try:
             result = self._result(build)
         except CandidateFailed as error:
@@ -219,7 +211,6 @@ class _Runs:
 
 
 def _summary(outcomes: Sequence[str | None]) -> dict[str, Any]:
-    """The job's result from the outcomes of its builds; ``None`` for builds that were not run."""
     counted = Counter(outcome for outcome in outcomes if outcome)
     parts = [f"{count} {outcome}" for outcome, count in sorted(counted.items())]
     if skipped := outcomes.count(None):

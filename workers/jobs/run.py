@@ -55,11 +55,7 @@ _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
 
 
 def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
-    """Run all queued jobs of these kinds; returns the number of claims.
-
-    Args:
-        here: This machine, for kinds that have a target.
-    """
+    """Run all queued jobs of these kinds, ``here`` for a target; returns the number of claims."""
     count = 0
     while one(kinds, here=here):
         count += 1

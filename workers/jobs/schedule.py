@@ -87,15 +87,12 @@ def plan_after_search(ticket: JobTicket) -> None:
 def write_schedules(
     target: str, toolchains: dict[str, dict[str, str]], graph_hash: str, folder: Path
 ) -> Path | None:
-    """Write the best stored schedules of a network to a file for the compiler's backend.
+    """Write the best stored schedules of a network to a file in its ``folder``; returns the path.
 
-    Args:
-        target: Slug of the target.
-        toolchains: Backend to names and versions of its packages.
-        folder: The network's folder, in which the file is written.
+    ``target`` is a slug, ``toolchains`` backend to names and versions of its packages.
 
     Returns:
-        Path of the file; ``None`` without schedules or without the backend.
+        ``None`` without schedules or without the backend.
     """
     if _BACKEND not in toolchains:
         return None

@@ -1,8 +1,6 @@
-"""Test tensors of a network: published with it, or made by the hub.
-
-Published tests are files such as ``test_data_set_0/input_0.pb`` beside the network. Made ones have
-inputs of the samples or a seed, and outputs of the unoptimised float32 network on a CPU.
-"""
+"""Test tensors of a network: published with it, or made by the hub. Published tests are files such
+as ``test_data_set_0/input_0.pb`` beside the network. Made ones have inputs of the samples or a
+seed, and outputs of the unoptimised float32 network on a CPU."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -50,18 +48,8 @@ _Position = tuple[int, str, int]  # number of the set, side, index
 
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
     """The test tensors of a job's network; without any, published ones are read or new ones made.
-
-    If that fails, the job's log says why.
-
-    Args:
-        folder: An existing private folder.
-
-    Returns:
-        The stored tensors; empty on failure.
-
-    Raises:
-        LeaseLost: another worker may have the job.
-    """
+    ``folder`` is private. On failure the result is empty, and the job's log says why. Raises
+    LeaseLost if another worker may have the job."""
     if stored := tests_of_job(ticket.job_uuid):
         return stored
     try:
@@ -83,11 +71,8 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
 
 
 def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
-    """The arrays of test sets, read in a confined child process.
-
-    Raises:
-        CandidateFailed: a tensor cannot be read.
-    """
+    """The arrays of test sets, read in a confined child process. Raises CandidateFailed if a tensor
+    cannot be read."""
     files, scratch = folder / "sets", folder / "reading"
     scratch.mkdir()
     fetch([tensor.file for tensor in tensors], files)
@@ -112,7 +97,6 @@ def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
 
 
 def _published(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    """Tensors of the published sets that fit the network."""
     files = _beside(ticket, graph)
     numbers = sorted({position[0] for _, position in files})
     if len(numbers) > _READ:
@@ -171,7 +155,6 @@ def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Pos
 
 
 def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    """Tensors made for the network, with the outputs of its reference."""
     cases = _reference_cases(ticket, graph, folder)
     written = folder / "made"
     written.mkdir()
@@ -187,7 +170,7 @@ def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, 
 
 def _adopted(folder: Path, number: int, side: str, index: int) -> str:
     path = folder / f"test_data_set_{number}" / f"{side}_{index}.pb"
-    # DANGER: a child wrote it. Through a link it could hand out what only the worker may read.
+    # DANGER: a child process wrote it; a link could lead to files that only the worker may read.
     if not (path.is_file() and path.resolve().is_relative_to(folder.resolve())):
         raise protocol_error(f"no file {path.name}")
     return blob_adopt(path=path).sha256
@@ -195,7 +178,7 @@ def _adopted(folder: Path, number: int, side: str, index: int) -> str:
 
 def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[Case]:
     network = network_of(ticket, graph, folder / "network")
-    # Whatever this worker serves: what a network gives is told by a processor.
+    # Reference outputs are always computed on a processor, whatever target this worker serves.
     target = this_machine("processor").spec
     name = reference_for(target, graph.format)
     backends, missing = available(target, [name])
@@ -222,7 +205,6 @@ def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list
 
 
 def _few(tests: TestSet, graph: GraphFacts) -> TestSet:
-    """The first cases; only one for a network that takes seconds to run."""
     count = 1 if graph.macs and graph.macs > EXTRA_MACS else _MADE
     return replace(tests, cases=tests.cases[:count], labels=None, extras=(), planted=())
 
@@ -234,7 +216,7 @@ def _in_order(outputs: Outputs, names: Sequence[str]) -> dict[str, Array]:
 
 
 def _case(value: Any) -> Case:
-    """A test set that a child process has read; checked, because its input is untrusted."""
+    """A test set read by a child process, checked because its input is untrusted."""
     if not isinstance(value, dict) or value.keys() != set(_SIDES):
         raise protocol_error(type(value).__name__)
     arrays = [array for side in value.values() for array in side.values()]

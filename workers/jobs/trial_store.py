@@ -16,12 +16,8 @@ from workers.engine.types import BuildResult, Candidate
 
 
 class RegistryTrialStore:
-    """Stores each trial of a job at once, under the job's fence.
-
-    Args:
-        search_key: See :func:`workers.jobs.tune.search_key`.
-        target: Slug of the search's target.
-    """
+    """Stores each trial of a job at once, under the job's fence. ``search_key``: see
+    :func:`workers.jobs.tune.search_key`."""
 
     def __init__(self, ticket: JobTicket, search_key: str, target: str) -> None:
         self._ticket = ticket
@@ -85,7 +81,6 @@ def _row(trial: Trial, search_key: str) -> dict[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> Trial:
-    """A stored trial; of its build only tolerance and build time."""
     build = None
     if row["tolerance"]:
         build = BuildResult(

@@ -95,17 +95,13 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 
 def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:
-    """SHA-256 of graph hash, target and toolchain; searches of the same key share their trials.
-
-    Weights are not included, so that a retrained network reuses earlier results.
-    """
+    """SHA-256 of graph hash (no weights), target, toolchain; equal keys share their trials."""
     return sha256_of({"graph": graph_hash, "target": target, "toolchain": toolchain})
 
 
 def _backends(
     ticket: JobTicket, graph: GraphFacts, here: ThisMachine
 ) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
-    """The requested backends and the baseline's, and the packages of each."""
     requested = ticket.parameters.get("backends")
     reference = reference_for(here.spec, graph.format)
     names = None if requested is None else list(dict.fromkeys([*requested, reference]))
@@ -119,7 +115,6 @@ def _backends(
 
 
 def _searched(ticket: JobTicket, backends: Mapping[str, Backend]) -> tuple[str, ...]:
-    """Names of the installed backends that the job requests."""
     requested = ticket.parameters.get("backends")
     return tuple(name for name in backends if requested is None or name in requested)
 

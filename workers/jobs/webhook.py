@@ -23,10 +23,7 @@ _MAX_RUN_S = 60.0
 
 
 def drain() -> int:
-    """Send all deliveries that are due; returns the number of attempts.
-
-    Only this thread uses the database.
-    """
+    """Send all due deliveries; returns the attempts. Only this thread uses the database."""
     deadline = time.monotonic() + _MAX_RUN_S
     in_flight: dict[Future[int], DeliveryTicket] = {}
     attempts = 0
@@ -47,14 +44,9 @@ def drain() -> int:
 
 
 def send(ticket: DeliveryTicket) -> int:
-    """Send a delivery and return the HTTP status of the response.
-
-    With a secret, the body is signed as by GitHub (``X-Hub-Signature-256``: HMAC-SHA256), and the
-    secret is sent as by the Hugging Face Hub (``X-Webhook-Secret``).
-
-    Raises:
-        NotSent: see :func:`workers.jobs.post.post`.
-    """
+    """Send a delivery and return the HTTP status of the response. With a secret, the body is signed
+    as by GitHub (``X-Hub-Signature-256``: HMAC-SHA256), and the secret is sent as by the Hugging
+    Face Hub (``X-Webhook-Secret``). Raises NotSent as :func:`workers.jobs.post.post`."""
     body = json.dumps(ticket.payload).encode()
     headers = {
         "Content-Type": "application/json",
@@ -81,6 +73,6 @@ def _end(ticket: DeliveryTicket, future: Future[int]) -> None:
     except NotSent as failure:
         delivery_end(ticket=ticket, status=None, error=str(failure))
     except Exception:
-        # One message that we fail on must not keep all others waiting.
+        # One broken message must not delay all others.
         logger.exception("delivery %s failed", ticket.uuid)
         delivery_end(ticket=ticket, status=None, error="The hub failed; its log knows.")

@@ -18,10 +18,8 @@ _LOCK = ".lock"
 
 @contextmanager
 def workspace(name: str) -> Iterator[Path]:
-    """A private folder below the data folder, removed at the end of the block.
-
-    The folder of a killed worker remains without its lock, and the next :func:`sweep` removes it.
-    """
+    """A private folder below the data folder, removed at the end of the block. The folder of a
+    killed worker remains without its lock; the next :func:`sweep` removes it."""
     root = _root()
     root.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
@@ -34,11 +32,8 @@ def workspace(name: str) -> Iterator[Path]:
 
 
 def fetch(files: Iterable[FileTicket], folder: Path) -> None:
-    """Copy files into ``folder``.
-
-    Not links: ONNX rejects links to external data, and processes that run untrusted files must not
-    be able to write to the blob store.
-    """
+    """Copy files into ``folder``. Not links: ONNX rejects links to external data, and untrusted
+    processes could write to the blobs."""
     for file in files:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
         path.parent.mkdir(parents=True, exist_ok=True)

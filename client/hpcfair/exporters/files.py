@@ -47,10 +47,7 @@ def _folder(folder: Path) -> Files:
 
 
 def _external_data(model: Path) -> list[str]:
-    """Files beside an ONNX file that hold its weights.
-
-    Empty without the ``onnx`` package; the hub then reports missing files.
-    """
+    """External weight files beside an ONNX file; empty without the ``onnx`` package."""
     try:
         onnx: Any = import_module("onnx")
         helper: Any = import_module("onnx.external_data_helper")

@@ -26,12 +26,7 @@ class Export(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Exports objects of one library.
-
-    Attributes:
-        path: ``module:function``.
-        packages: Required additional packages.
-    """
+    """Exports objects of one library: ``module:function`` at ``path``, which needs ``packages``."""
 
     path: str
     packages: str = ""
