@@ -75,7 +75,7 @@ def test_afterwards_the_client_has_all_it_needs(scene: tuple[Forest, Fetch]) -> 
     held = line(
         commits, [keys[o] for o in fetch.haves if o in keys], {keys[o] for o in fetch.shallow}
     )
-    assert found.known == held
+    assert found.present == held
     assert not found.send & held
     ends = {keys[o] for o in [*fetch.shallow, *found.shallow]} - {keys[o] for o in found.unshallow}
     after = held | found.send
