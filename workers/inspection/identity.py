@@ -143,7 +143,7 @@ def _structural_values(constant: Constant, reader: Step | None) -> list[Any] | N
 
 
 def _attribute(op: str, attribute: AttributeProto) -> Any:
-    """The structural part of an attribute; the length of long lists and classical models' values."""
+    """The structural part of an attribute; the length of long lists and learned values."""
     read = _ATTRIBUTES.get(attribute.type)
     value = read(attribute) if read else attribute.type
     learned = op.startswith("ai.onnx.ml::") and attribute.type != AttributeProto.INTS
