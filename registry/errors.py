@@ -16,9 +16,12 @@ The class determines the HTTP status (``hub/api/errors.py``), and programs act o
 
 
 class RegistryError(Exception):
-    """Base class of all errors that users cause or can act on. ``code`` is a stable snake_case
-    identifier of :data:`CODES`; ``detail`` and ``hint`` are one sentence each, the fault of this
-    request and its remedy; ``fields`` maps a field or path to its fault."""
+    """Base class of all errors that users cause or can act on.
+
+    ``code`` is a stable snake_case identifier of :data:`CODES`; ``detail`` and ``hint`` are one
+    sentence each, the fault of this request and its remedy; ``fields`` maps a field or path to its
+    fault.
+    """
 
     def __init__(
         self, code: str, detail: str, hint: str = "", *, fields: dict[str, str] | None = None

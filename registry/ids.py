@@ -1,6 +1,8 @@
-"""Identifiers: integer keys inside, UUIDs outside, names and digests for people. Each kind is
-defined once, with a column constructor, so that length, case rule and uniqueness agree in all
-tables."""
+"""Identifiers: integer keys inside, UUIDs outside, names and digests for people.
+
+Each kind is defined once, with a column constructor, so that length, case rule and uniqueness agree
+in all tables.
+"""
 
 import re
 import uuid

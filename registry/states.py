@@ -1,6 +1,8 @@
-"""States, their transitions and other enumerations. ``docs/states.md`` shows the transitions. A
-transition is one filtered UPDATE that took effect if it changed a row; services make them, and
-nothing else writes a ``state`` column."""
+"""States, their transitions and other enumerations.
+
+``docs/states.md`` shows the transitions. A transition is one filtered UPDATE that took effect if it
+changed a row; services make them, and nothing else writes a ``state`` column.
+"""
 
 from django.db.models import TextChoices
 

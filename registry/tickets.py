@@ -58,10 +58,12 @@ class GraphFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobTicket:
-    """A claimed job with the data that its worker needs. Every write for the job must name
-    ``fence``; the lease expires after ``lease_s`` seconds unless it is renewed; ``files`` are all
-    files of the revision; ``graph`` has the facts of the primary network, ``None`` before
-    inspection."""
+    """A claimed job with the data that its worker needs.
+
+    Every write for the job must name ``fence``; the lease expires after ``lease_s`` seconds unless
+    it is renewed; ``files`` are all files of the revision; ``graph`` has the facts of the primary
+    network, ``None`` before inspection.
+    """
 
     job_uuid: str
     kind: str
@@ -87,9 +89,12 @@ class HeartbeatReply:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTicket:
-    """A claimed delivery to a webhook. ``uuid`` identifies the delivery in all its attempts;
-    ``attempt`` counts from 1 and is named at its end; ``webhook`` is a key; ``secret``, which may
-    be empty, is sent as a header and used for the signature."""
+    """A claimed delivery to a webhook.
+
+    ``uuid`` identifies the delivery in all its attempts; ``attempt`` counts from 1 and is named at
+    its end; ``webhook`` is a key; ``secret``, which may be empty, is sent as a header and used for
+    the signature.
+    """
 
     uuid: str
     attempt: int
@@ -130,10 +135,12 @@ class BuildTicket:
 
 @dataclass(frozen=True, slots=True)
 class DoiTicket:
-    """A request about a DOI to be sent to DataCite. ``identifier`` is the name of the identifier
-    that has, or will have, the DOI; ``body`` is a document of
-    :mod:`registry.fair.datacite.registration`; ``due_at`` (ISO 8601) identifies the claim at its
-    end, and is empty if a job holds the claim."""
+    """A request about a DOI to be sent to DataCite.
+
+    ``identifier`` is the name of the identifier that has, or will have, the DOI; ``body`` is a
+    document of :mod:`registry.fair.datacite.registration`; ``due_at`` (ISO 8601) identifies the
+    claim at its end, and is empty if a job holds the claim.
+    """
 
     identifier: str
     doi: str

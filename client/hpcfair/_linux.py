@@ -1,6 +1,8 @@
-"""Reads the facts of a Linux machine from ``/proc`` and ``/sys``. The first argument of every
-function is the root folder, normally ``/``. The result is ``None`` or empty for facts that the
-kernel, container or architecture does not expose."""
+"""Reads the facts of a Linux machine from ``/proc`` and ``/sys``.
+
+The first argument of every function is the root folder, normally ``/``. The result is ``None`` or
+empty for facts that the kernel, container or architecture does not expose.
+"""
 
 import os
 import re

@@ -10,9 +10,12 @@ _PAGE = 100
 
 
 class Filters(TypedDict, total=False):
-    """Filters of a search. ``license`` is an SPDX id; ``signature`` is as ``float32[N,3,64,64] ->
-    float32[N,10]``; ``target`` selects models with a build for it, ``auto`` for this machine's;
-    ``similar_to`` selects networks of similar structure, nearest first."""
+    """Filters of a search.
+
+    ``license`` is an SPDX id; ``signature`` is as ``float32[N,3,64,64] -> float32[N,10]``;
+    ``target`` selects models with a build for it, ``auto`` for this machine's; ``similar_to``
+    selects networks of similar structure, nearest first.
+    """
 
     task: str | None
     license: str | None

@@ -1,6 +1,8 @@
-"""Copies the files of a revision into a folder of the user. Cached files are copied from the cache.
-Others are downloaded to the folder's file system and renamed into place, so bytes are written once
-and do not fill the cache."""
+"""Copies the files of a revision into a folder of the user.
+
+Cached files are copied from the cache. Others are downloaded to the folder's file system and
+renamed into place, so bytes are written once and do not fill the cache.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -50,9 +50,12 @@ class Config:
         *,
         environment: Mapping[str, str] | None = None,
     ) -> "Config":
-        """Arguments override the environment, which overrides ``config.json``. ``HPCFAIR_TOKEN``
-        belongs to the hub of the environment or the configuration, and is not sent to another one
-        named in the code. Raises BadConfig if a variable or the file has an invalid value."""
+        """Arguments override the environment, which overrides ``config.json``.
+
+        ``HPCFAIR_TOKEN`` belongs to the hub of the environment or the configuration, and is not
+        sent to another one named in the code. Raises BadConfig if a variable or the file has an
+        invalid value.
+        """
         env = os.environ if environment is None else environment
         stored = _Stored.read(config_file(env))
         ours = clean_url(env.get("HPCFAIR_URL") or stored.url or DEFAULT_URL)

@@ -1,6 +1,8 @@
-"""The methods of :class:`hpcfair.Client` as functions, with settings from the environment. The
-environment is read at each call, so that a notebook can set ``HPCFAIR_URL`` after the import. Equal
-settings share one client and its connections."""
+"""The methods of :class:`hpcfair.Client` as functions, with settings from the environment.
+
+The environment is read at each call, so that a notebook can set ``HPCFAIR_URL`` after the import.
+Equal settings share one client and its connections.
+"""
 
 import inspect
 from collections.abc import Callable

@@ -1,6 +1,8 @@
-"""File formats of networks and weights. This table is the only list of formats. The client, the
-registry and the workers derive from it what they inspect, label, open and serve. It uses the
-standard library only."""
+"""File formats of networks and weights.
+
+This table is the only list of formats. The client, the registry and the workers derive from it what
+they inspect, label, open and serve. It uses the standard library only.
+"""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -119,9 +119,11 @@ def describe() -> Machine:
 
 
 def targets_of(machine: Machine) -> tuple[TargetDefinition, ...]:
-    """All targets of this machine: the best processor target, then those of its GPUs. A GPU has a
-    target for its model, such as ``nvidia-h200``, because tuned code is specific to it, and one for
-    its generation."""
+    """All targets of this machine: the best processor target, then those of its GPUs.
+
+    A GPU has a target for its model, such as ``nvidia-h200``, because tuned code is specific to it,
+    and one for its generation.
+    """
     architecture = machine.architecture
     ours = [target for target in GPU_TARGETS if target.architecture == architecture]
     suffix = "" if architecture == "x86-64" else f"-{architecture}"

@@ -32,9 +32,11 @@ def _complaint(path: str) -> str:
 
 
 def safe_join(folder: Path, path: str) -> Path:
-    """``folder / path``, where ``path`` is relative, uses ``/`` and stays inside. Raises
-    UnsafePath if ``path`` is absolute, leads outside, or contains a backslash, colon or control
-    character."""
+    """``folder / path``, where ``path`` is relative, uses ``/`` and stays inside.
+
+    Raises UnsafePath if ``path`` is absolute, leads outside, or contains a backslash, colon or
+    control character.
+    """
     complaint = _complaint(path)
     if complaint:
         raise UnsafePath(

@@ -1,6 +1,8 @@
-"""Runs a model on its test tensors on this machine. The rules are those of the hub: outputs must be
-within the limits of the build's tolerance class, or within a multiple of the deviation of the
-runtime's defaults, which must be within those of float16."""
+"""Runs a model on its test tensors on this machine.
+
+The rules are those of the hub: outputs must be within the limits of the build's tolerance class, or
+within a multiple of the deviation of the runtime's defaults, which must be within those of float16.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

@@ -26,9 +26,11 @@ def as_examples(examples: Examples | Array) -> Examples:
 
 
 def add_samples(files: Files, examples: Examples, labels: Array | None, scratch: Path) -> Files:
-    """``files`` with a samples file of ``examples``; unchanged without examples. Raises BadInput if
-    there are labels without examples or of another number, or the names of the inputs are neither
-    given nor determined by exactly one network."""
+    """``files`` with a samples file of ``examples``; unchanged without examples.
+
+    Raises BadInput if there are labels without examples or of another number, or the names of the
+    inputs are neither given nor determined by exactly one network.
+    """
     if examples is None:
         if labels is not None:
             raise BadInput("Labels need the inputs they belong to.", "Pass example_inputs too.")

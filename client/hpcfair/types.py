@@ -1,6 +1,9 @@
-"""Responses of the hub as immutable data. ``from_json`` ignores unknown fields, so that an older
-client works with a newer hub. Latency ratios are relative to ONNX Runtime's defaults in the same
-interleaved run: below 1 is faster. Times are nanoseconds, sizes bytes."""
+"""Responses of the hub as immutable data.
+
+``from_json`` ignores unknown fields, so that an older client works with a newer hub. Latency ratios
+are relative to ONNX Runtime's defaults in the same interleaved run: below 1 is faster. Times are
+nanoseconds, sizes bytes.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -31,9 +31,11 @@ class TypedIdentifier(NamedTuple):
 
 
 def iri(text: str | None) -> str | None:
-    """``text`` as an absolute URI (RFC 3986), percent-encoded where necessary. ``None`` if it is
-    not one, has credentials, or a scheme that identifies nothing, such as ``javascript:`` and
-    ``data:``."""
+    """``text`` as an absolute URI (RFC 3986), percent-encoded where necessary.
+
+    ``None`` if it is not one, has credentials, or a scheme that identifies nothing, such as
+    ``javascript:`` and ``data:``.
+    """
     parts = _split(text or "")
     if parts is None or parts.scheme not in _SCHEMES or "@" in parts.netloc:
         return None

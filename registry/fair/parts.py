@@ -33,9 +33,11 @@ class Organization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """A person or an organisation. ``orcid`` (of persons) and ``ror`` (of organisations) are full
-    addresses; ``url`` is a page, such as a namespace on this hub; ``roles`` are CRediT terms, such
-    as ``Data curation``."""
+    """A person or an organisation.
+
+    ``orcid`` (of persons) and ``ror`` (of organisations) are full addresses; ``url`` is a page,
+    such as a namespace on this hub; ``roles`` are CRediT terms, such as ``Data curation``.
+    """
 
     name: str
     kind: Literal["person", "organization"] = "person"
@@ -88,8 +90,10 @@ class FileDescription:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorDescription:
     """An input or output tensor, in terms of the STAC extension for machine learning models.
+
     ``dtype`` is a NumPy type name, such as ``float32``; ``shape`` has numbers, or names of open
-    dimensions."""
+    dimensions.
+    """
 
     name: str
     dtype: str
@@ -147,9 +151,11 @@ class DatasetUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityEvaluation:
-    """An evaluation result: from the card's ``model-index``, or measured by the hub. ``by`` is
-    "third party" if the card names a source elsewhere; ``url`` is that source, or the hub's
-    record."""
+    """An evaluation result: from the card's ``model-index``, or measured by the hub.
+
+    ``by`` is "third party" if the card names a source elsewhere; ``url`` is that source, or the
+    hub's record.
+    """
 
     task: str
     dataset: str
@@ -174,8 +180,10 @@ class Reference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivationDescription:
     """A source of this version: ``namespace/name``, or the name of a source outside this hub.
+
     ``url`` is a landing page or identifier; ``pid`` and ``oid`` (commit id) are those of the
-    source, if known."""
+    source, if known.
+    """
 
     relation: RelationName
     source: str
@@ -197,9 +205,11 @@ class Emissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:
-    """The hub that holds the record. ``url`` has no final slash; ``policy_url`` is the persistence
-    policy of records and identifiers, ``shape_url`` the SHACL shape of complete records, and
-    ``publisher`` the operator of the hub."""
+    """The hub that holds the record.
+
+    ``url`` has no final slash; ``policy_url`` is the persistence policy of records and identifiers,
+    ``shape_url`` the SHACL shape of complete records, and ``publisher`` the operator of the hub.
+    """
 
     name: str
     url: str

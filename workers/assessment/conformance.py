@@ -12,8 +12,10 @@ _MAX_VIOLATIONS = 20
 
 def violations(reading: Reading, shape: bytes, url: str) -> tuple[str, ...]:
     """Violations of the shape by the record; empty if the record can be read and conforms.
+
     ``shape`` is Turtle, as served at ``url``. DANGER: nothing is fetched; only SHACL Core is
-    evaluated."""
+    evaluated.
+    """
     shapes = Graph()
     try:
         shapes.parse(data=shape, format="turtle", publicID=url)

@@ -1,6 +1,8 @@
-"""An anonymous HTTP client that is restricted to a few hosts. URLs come from users' records, so
-requests go only to the hub's own host and a few that its addresses lead to, and responses are read
-up to a bound."""
+"""An anonymous HTTP client that is restricted to a few hosts.
+
+URLs come from users' records, so requests go only to the hub's own host and a few that its
+addresses lead to, and responses are read up to a bound.
+"""
 
 import hashlib
 import logging
@@ -93,9 +95,11 @@ class Visitor:
         return self._go("HEAD", url, {}, lambda _: b"")
 
     def count(self, url: str, claimed_bytes: int) -> tuple[int, str] | None:
-        """Size of a file and SHA-256 of the received bytes; ``None`` if the download fails. Only
-        the last ``claimed_bytes`` are requested, because a request from the first byte would count
-        as a download. Reading stops after one chunk more than these."""
+        """Size of a file and SHA-256 of the received bytes; ``None`` if the download fails.
+
+        Only the last ``claimed_bytes`` are requested, because a request from the first byte would
+        count as a download. Reading stops after one chunk more than these.
+        """
         received: list[tuple[int, str]] = []
 
         def counted(response: httpx.Response) -> bytes:

@@ -28,9 +28,11 @@ class Cost:
 
 
 def cost(flow: Flow) -> Cost:
-    """Parameters, weight bytes and MACs of a network. A parameter is a stored number, except sizes,
-    indices and booleans. The numeric attributes of classical models (trees, linear models) count as
-    32-bit floats."""
+    """Parameters, weight bytes and MACs of a network.
+
+    A parameter is a stored number, except sizes, indices and booleans. The numeric attributes of
+    classical models (trees, linear models) count as 32-bit floats.
+    """
     parameters = weight_bytes = 0
     dtypes: Counter[str] = Counter()
     for constant in flow.constants.values():

@@ -36,8 +36,10 @@ class ExternalBytes:
 
 def locate(tensor: TensorProto, elements: int, base: Path, shown: str) -> ExternalBytes:
     """Find the external bytes of ``tensor`` under ``base``, the folder of its model ``shown``.
+
     Raises InspectionError: ``onnx_invalid``, ``external_data_escapes`` or
-    ``external_data_missing``."""
+    ``external_data_missing``.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     needed = bytes_of(tensor.data_type, elements)
     if needed is None:

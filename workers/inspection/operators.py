@@ -35,9 +35,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.:\-]{0,127}")
 
 
 def check_operators(model: onnx.ModelProto, shown: str) -> None:
-    """Reject operators that no backend of the hub can run. Raises InspectionError:
-    ``operator_unsupported`` (unknown operator, domain or version), or ``onnx_invalid`` (an invalid
-    name)."""
+    """Reject operators that no backend of the hub can run.
+
+    Raises InspectionError: ``operator_unsupported`` (unknown operator, domain or version), or
+    ``onnx_invalid`` (an invalid name).
+    """
     versions: dict[str, int] = {}
     for importer in (model, *model.functions):
         for opset in importer.opset_import:

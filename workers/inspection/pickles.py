@@ -1,6 +1,9 @@
-"""Checks PyTorch's zip archives and pickles without unpickling. The globals of a pickle determine
-what loading it can call. They are compared with a short allow-list: those that ``torch.save``
-writes for plain tensors. Source of the opcodes: ``pickletools`` of the standard library."""
+"""Checks PyTorch's zip archives and pickles without unpickling.
+
+The globals of a pickle determine what loading it can call. They are compared with a short
+allow-list: those that ``torch.save`` writes for plain tensors. Source of the opcodes:
+``pickletools`` of the standard library.
+"""
 
 import io
 import pickletools
@@ -34,9 +37,12 @@ _TENSOR_FILE = re.compile(
 
 
 def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipfile.ZipInfo]:
-    """Members of an archive that PyTorch wrote, by name without the top-level folder. Archives that
-    two readers could interpret differently are rejected: a second directory, duplicate names, or
-    names that differ in case. Raises Unusable if PyTorch does not write such archives."""
+    """Members of an archive that PyTorch wrote, by name without the top-level folder.
+
+    Archives that two readers could interpret differently are rejected: a second directory,
+    duplicate names, or names that differ in case. Raises Unusable if PyTorch does not write such
+    archives.
+    """
     if not _tail(source, 22).startswith(b"PK\x05\x06"):
         raise Unusable("its archive does not end with its directory")
     members = archive.infolist()

@@ -47,9 +47,11 @@ _TREES = frozenset({"builtins.tuple", "builtins.list", "builtins.dict", None})
 
 
 def read_pt2(path: Path) -> Interface:
-    """Inputs and outputs of an exported PyTorch program. Raises Unusable if it is another kind of
-    file, damaged, could run code when it is loaded, or has inputs or outputs other than tensors on
-    the CPU."""
+    """Inputs and outputs of an exported PyTorch program.
+
+    Raises Unusable if it is another kind of file, damaged, could run code when it is loaded, or has
+    inputs or outputs other than tensors on the CPU.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             names = members_of(archive, path)

@@ -44,8 +44,10 @@ _TYPED_FIELDS: dict[int, tuple[str, int, int]] = {
 
 def check(model: onnx.ModelProto, path: Path, shown: str) -> list[ExternalBytes]:
     """Check ``model``, read from ``path`` and named ``shown`` in errors; locate its external bytes.
+
     Raises InspectionError: ``onnx_invalid``, ``external_data_escapes`` or
-    ``external_data_missing``."""
+    ``external_data_missing``.
+    """
     _check_names(model, shown)
     _check_functions(model, shown)
     _check_splits(model, shown)

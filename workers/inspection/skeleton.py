@@ -36,9 +36,11 @@ OnnxFailure = (
 
 
 def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.ModelProto:
-    """``model`` without its weights, but with its small external tensors. The weights are removed
-    from ``model`` itself, so that they are never held twice, and freed once ``model`` and
-    ``external`` are released."""
+    """``model`` without its weights, but with its small external tensors.
+
+    The weights are removed from ``model`` itself, so that they are never held twice, and freed once
+    ``model`` and ``external`` are released.
+    """
     for tensor_bytes in external:
         tensor = tensor_bytes.tensor
         tensor.ClearField("external_data")
@@ -55,8 +57,10 @@ def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.
 
 def checkable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     """A copy of a skeleton that onnx's checker accepts, and whether ranks had to be invented.
+
     Tensors without bytes get no elements, because the checker compares the two. It also requires
-    ranks of inputs and outputs, which ONNX Runtime does not."""
+    ranks of inputs and outputs, which ONNX Runtime does not.
+    """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for tensor in tensors_of(copy):

@@ -65,8 +65,10 @@ def read_sets(
 
 def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The arrays of test sets: ``{"input": {name: array}, "output": {name: array}}`` of each.
+
     ``tensors``: ``number``, ``side``, ``name`` and ``path`` of each, in their order. Raises
-    ValueError if a file is not a valid tensor."""
+    ValueError if a file is not a valid tensor.
+    """
     sets: dict[int, dict[str, Any]] = {}
     for tensor in tensors:
         sides = sets.setdefault(tensor["number"], {side: {} for side in _SIDES})

@@ -1,6 +1,8 @@
-"""Facts of a network published as TensorFlow Lite files alone, as of an ONNX file. A file states
-the shapes of all its tensors, so nothing is inferred. There is no structure embedding, so only
-networks of equal structure count as similar."""
+"""Facts of a network published as TensorFlow Lite files alone, as of an ONNX file.
+
+A file states the shapes of all its tensors, so nothing is inferred. There is no structure
+embedding, so only networks of equal structure count as similar.
+"""
 
 import hashlib
 import math
@@ -215,8 +217,10 @@ def _integer_bounds(network: TfliteNetwork, steps: list[_Step]) -> dict[str, int
 
 def _graph_hash(network: TfliteNetwork, steps: list[_Step]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
+
     Tensors are identified by their order in the file, so exporters may yield different hashes for
-    one network; their searches then share no history."""
+    one network; their searches then share no history.
+    """
     digest = hashlib.sha256(_METHOD)
 
     def add(*parts: object) -> None:

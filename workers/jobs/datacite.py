@@ -1,6 +1,8 @@
-"""A client of DataCite's REST API for registering and updating DOIs. Documentation:
-https://support.datacite.org/docs/api-create-dois, and .../docs/doi-states,
-.../docs/api-error-codes, .../docs/rate-limit."""
+"""A client of DataCite's REST API for registering and updating DOIs.
+
+Documentation: https://support.datacite.org/docs/api-create-dois, and .../docs/doi-states,
+.../docs/api-error-codes, .../docs/rate-limit.
+"""
 
 import time
 from collections.abc import Callable

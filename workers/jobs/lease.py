@@ -18,9 +18,11 @@ _PROGRESS_EVERY_S = 0.5
 
 
 class Lease:
-    """Renews a job's lease in a thread, four times per lease. Heavy work runs in child processes,
-    so heartbeats are delayed by milliseconds only. If they fail for longer than the lease, it
-    counts as lost, because another worker may have claimed the job."""
+    """Renews a job's lease in a thread, four times per lease.
+
+    Heavy work runs in child processes, so heartbeats are delayed by milliseconds only. If they fail
+    for longer than the lease, it counts as lost, because another worker may have claimed the job.
+    """
 
     def __init__(self, ticket: JobTicket) -> None:
         self._ticket = ticket

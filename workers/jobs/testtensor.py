@@ -1,6 +1,8 @@
-"""Test tensors of a network: published with it, or made by the hub. Published tests are files such
-as ``test_data_set_0/input_0.pb`` beside the network. Made ones have inputs of the samples or a
-seed, and outputs of the unoptimised float32 network on a CPU."""
+"""Test tensors of a network: published with it, or made by the hub.
+
+Published tests are files such as ``test_data_set_0/input_0.pb`` beside the network. Made ones have
+inputs of the samples or a seed, and outputs of the unoptimised float32 network on a CPU.
+"""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -48,8 +50,10 @@ _Position = tuple[int, str, int]  # number of the set, side, index
 
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
     """The test tensors of a job's network; without any, published ones are read or new ones made.
+
     ``folder`` is private. On failure the result is empty, and the job's log says why. Raises
-    LeaseLost if another worker may have the job."""
+    LeaseLost if another worker may have the job.
+    """
     if stored := tests_of_job(ticket.job_uuid):
         return stored
     try:

@@ -44,9 +44,12 @@ def drain() -> int:
 
 
 def send(ticket: DeliveryTicket) -> int:
-    """Send a delivery and return the HTTP status of the response. With a secret, the body is signed
-    as by GitHub (``X-Hub-Signature-256``: HMAC-SHA256), and the secret is sent as by the Hugging
-    Face Hub (``X-Webhook-Secret``). Raises NotSent as :func:`workers.jobs.post.post`."""
+    """Send a delivery and return the HTTP status of the response.
+
+    With a secret, the body is signed as by GitHub (``X-Hub-Signature-256``: HMAC-SHA256), and the
+    secret is sent as by the Hugging Face Hub (``X-Webhook-Secret``). Raises NotSent as
+    :func:`workers.jobs.post.post`.
+    """
     body = json.dumps(ticket.payload).encode()
     headers = {
         "Content-Type": "application/json",

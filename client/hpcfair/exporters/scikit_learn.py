@@ -12,9 +12,12 @@ from hpcfair.exporters.registry import Examples, Files
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:
-    """One ONNX file with the element type of the example. The scores of a classifier are one array
-    ``[n, classes]`` and come before its labels, so that the hub can measure accuracy. Raises
-    BadInput if there is no example, which determines number and type of the features."""
+    """One ONNX file with the element type of the example.
+
+    The scores of a classifier are one array ``[n, classes]`` and come before its labels, so that
+    the hub can measure accuracy. Raises BadInput if there is no example, which determines number
+    and type of the features.
+    """
     arrays = list(examples.values()) if isinstance(examples, Mapping) else list(examples or ())
     if len(arrays) != 1:
         raise BadInput(

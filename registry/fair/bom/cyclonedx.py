@@ -40,9 +40,11 @@ def render(description: Description) -> bytes:
 
 
 def document(description: Description) -> dict[str, Any]:
-    """The bill as plain values. The serial number is derived from the version's identifier; the
-    bill's version is the time of the last change in seconds since 1970, so that of equal serial
-    numbers the later one counts."""
+    """The bill as plain values.
+
+    The serial number is derived from the version's identifier; the bill's version is the time of
+    the last change in seconds since 1970, so that of equal serial numbers the later one counts.
+    """
     references = BomReferences(description)
     workflows = [
         workflow(activity, number, references)

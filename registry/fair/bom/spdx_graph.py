@@ -13,9 +13,11 @@ _CREATION = "_:creation"
 
 
 class SpdxGraph:
-    """Elements with identifiers below one address, in the order of addition. SPDX elements are
-    immutable and their identifiers global; people and data sets therefore get identifiers below the
-    document's address, with their ORCID or PID as external identifiers."""
+    """Elements with identifiers below one address, in the order of addition.
+
+    SPDX elements are immutable and their identifiers global; people and data sets therefore get
+    identifiers below the document's address, with their ORCID or PID as external identifiers.
+    """
 
     def __init__(self, base: str) -> None:
         self.base = base

@@ -25,9 +25,11 @@ _NEW_TITLE_KEYS: dict[ResourceKind, str] = {"model": "model_name", "dataset": "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Answers as typed; "" and empty tuples are unanswered. ``license`` is spelled as in cards,
-    such as ``apache-2.0``; ``datasets`` are names or addresses of training data; ``intended_use``
-    is Markdown."""
+    """Answers as typed; "" and empty tuples are unanswered.
+
+    ``license`` is spelled as in cards, such as ``apache-2.0``; ``datasets`` are names or addresses
+    of training data; ``intended_use`` is Markdown.
+    """
 
     title: str = ""
     license: str = ""

@@ -14,9 +14,11 @@ _KEY = "authors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creator:
-    """One creator, with texts as typed. ``ror`` identifies the institution named by
-    ``affiliation``, else the creator itself; ``place`` is the index in ``authors``, from 0, or
-    ``None`` for a new creator."""
+    """One creator, with texts as typed.
+
+    ``ror`` identifies the institution named by ``affiliation``, else the creator itself; ``place``
+    is the index in ``authors``, from 0, or ``None`` for a new creator.
+    """
 
     name: str = ""
     orcid: str = ""

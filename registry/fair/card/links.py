@@ -44,8 +44,9 @@ class Base:
 
 def papers_of(reader: CardReader) -> tuple[Reference, ...]:
     """Publications in ``papers``, ``arxiv:`` and ``doi:`` tags and ``doi``, without repetitions.
-    ``doi`` identifies no version, since later versions repeat it, and so counts as a
-    publication."""
+
+    ``doi`` identifies no version, since later versions repeat it, and so counts as a publication.
+    """
     papers = [paper for item in reader.top("papers").items() if (paper := _paper_of(item))]
     for item in reader.top("tags").items():
         tag = str(item.value).strip()

@@ -1,6 +1,8 @@
-"""Tables of a model's tuning log: all trials of its searches, and all timed runs. A
-:class:`TrialRow` or :class:`SampleRow` is a row of a served CSV file (RFC 4180, UTF-8, with a
-header line); empty cells are unknown values."""
+"""Tables of a model's tuning log: all trials of its searches, and all timed runs.
+
+A :class:`TrialRow` or :class:`SampleRow` is a row of a served CSV file (RFC 4180, UTF-8, with a
+header line); empty cells are unknown values.
+"""
 
 import csv
 import io

@@ -32,9 +32,11 @@ def render_xml(description: Description) -> bytes:
 
 
 def document(description: Description) -> dict[str, Any]:
-    """The ``attributes`` of DataCite's REST API. ``doi`` is absent unless one is registered; the
-    ARK is an alternate identifier. If the card names no creator, which is required, it is the
-    namespace's owner."""
+    """The ``attributes`` of DataCite's REST API.
+
+    ``doi`` is absent unless one is registered; the ARK is an alternate identifier. If the card
+    names no creator, which is required, it is the namespace's owner.
+    """
     creators = description.creators or (description.owner,)
     return drop_empty(
         doi=identifier_of(description.doi).value if description.doi else None,

@@ -38,8 +38,10 @@ ACTIVITIES: dict[ActivityKind, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
     """A term of the hub's vocabulary, named below :data:`registry.fair.linked.context.HUB_TERMS`.
+
     ``parents`` are terms that it specialises, ``close`` and ``broad`` SKOS matches (``broad`` with
-    a wider meaning), and ``see`` pages that describe similar terms."""
+    a wider meaning), and ``see`` pages that describe similar terms.
+    """
 
     name: str
     kind: Literal["class", "property", "concept"]

@@ -39,9 +39,11 @@ def graph(jsonld: dict[str, Any]) -> Graph:
 
 
 class _Serializer(TurtleSerializer):
-    """Writes texts on one line with JSON escapes, which are valid in Turtle, and all digits. The
-    library's quoting fails on multi-line texts that end in a backslash and a quotation mark, and
-    its doubles have seven digits."""
+    """Writes texts on one line with JSON escapes, which are valid in Turtle, and all digits.
+
+    The library's quoting fails on multi-line texts that end in a backslash and a quotation mark,
+    and its doubles have seven digits.
+    """
 
     def label(self, node: Node, position: int) -> str:
         if isinstance(node, Literal) and not node.language:
@@ -53,9 +55,11 @@ class _Serializer(TurtleSerializer):
 
 
 def _labelled(value: Any, numbers: Iterator[int]) -> Any:
-    """``value`` with a label on each blank node, and whole numbers as integers. The parser would
-    choose random labels, by which the serialiser sorts. ``1.0`` is an integer in JSON-LD, but the
-    parser goes by Python's type."""
+    """``value`` with a label on each blank node, and whole numbers as integers.
+
+    The parser would choose random labels, by which the serialiser sorts. ``1.0`` is an integer in
+    JSON-LD, but the parser goes by Python's type.
+    """
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

@@ -31,9 +31,12 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OaiRecord:
-    """One model or data set, with the identifier of all its versions together. ``changed`` is the
-    time of its last change or deletion; ``sets`` are keys of :data:`SETS`; ``description`` is of
-    the newest version, ``None`` if it was deleted, or in lists of identifiers."""
+    """One model or data set, with the identifier of all its versions together.
+
+    ``changed`` is the time of its last change or deletion; ``sets`` are keys of :data:`SETS`;
+    ``description`` is of the newest version, ``None`` if it was deleted, or in lists of
+    identifiers.
+    """
 
     identifier: str
     changed: datetime
@@ -44,9 +47,11 @@ class OaiRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPart:
-    """Position of an answer in a list that is split over several answers. ``token`` is the
-    resumption token of the next part, "" in the last one; ``cursor`` is the number of records in
-    the previous parts, ``total`` that of the whole list, if known."""
+    """Position of an answer in a list that is split over several answers.
+
+    ``token`` is the resumption token of the next part, "" in the last one; ``cursor`` is the number
+    of records in the previous parts, ``total`` that of the whole list, if known.
+    """
 
     token: str
     cursor: int

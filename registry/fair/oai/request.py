@@ -43,8 +43,10 @@ class OaiError(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A well-formed request; the existence of the records that it names is not checked.
+
     ``arguments`` are as received, for the answer to repeat; ``since`` and ``until`` are inclusive
-    times of change, to the second; the opaque resumption ``token`` excludes all other arguments."""
+    times of change, to the second; the opaque resumption ``token`` excludes all other arguments.
+    """
 
     verb: str
     arguments: dict[str, str] = field(default_factory=dict)

@@ -1,6 +1,9 @@
-"""The hub's own metrics of how a record is served. Links are followed, sizes and checksums are
-recomputed, and the record is validated against the shape that it names. Fields of the shape that
-the author must fill are checked one by one, so that the advice can name them."""
+"""The hub's own metrics of how a record is served.
+
+Links are followed, sizes and checksums are recomputed, and the record is validated against the
+shape that it names. Fields of the shape that the author must fill are checked one by one, so that
+the advice can name them.
+"""
 
 from urllib.parse import unquote
 

@@ -1,6 +1,8 @@
-"""The 17 metrics and 26 points of FAIRsFAIR's data object assessment, version 0.8. Source: the
-metrics and their practical tests as F-UJI 3.5 scores them, without tests of 0 points. The points of
-a metric's tests are added, or the best one counts, as F-UJI defines."""
+"""The 17 metrics and 26 points of FAIRsFAIR's data object assessment, version 0.8.
+
+Source: the metrics and their practical tests as F-UJI 3.5 scores them, without tests of 0 points.
+The points of a metric's tests are added, or the best one counts, as F-UJI defines.
+"""
 
 import re
 from collections.abc import Callable

@@ -1,6 +1,8 @@
-"""Harvests: everything that an outside client sees of one record. A worker fills a :class:`Harvest`
-over HTTP; :func:`expected` predicts it from a description, so that a score can be shown before the
-record is public."""
+"""Harvests: everything that an outside client sees of one record.
+
+A worker fills a :class:`Harvest` over HTTP; :func:`expected` predicts it from a description, so
+that a score can be shown before the record is public.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,10 +46,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAnswer:
-    """The answer for one file. ``size_bytes`` is ``Content-Length``; ``sha256`` is ``Repr-Digest``
-    (RFC 9530) in hex, "" if absent; ``received_bytes`` and ``received_sha256`` are of the download,
-    ``None`` and "" after a HEAD request; ``is_broken`` is set if a download failed or ended
-    early."""
+    """The answer for one file.
+
+    ``size_bytes`` is ``Content-Length``; ``sha256`` is ``Repr-Digest`` (RFC 9530) in hex, "" if
+    absent; ``received_bytes`` and ``received_sha256`` are of the download, ``None`` and "" after a
+    HEAD request; ``is_broken`` is set if a download failed or ended early.
+    """
 
     answer: Answer
     size_bytes: int | None = None
