@@ -16,7 +16,7 @@ from tests.programs import REQUIREMENTS, missing
 
 ROOT = Path(__file__).parents[1]
 #: Programs that README.md asks for, with those that gcc starts, and programs of every system.
-_PREREQUISITES = ("git", "make", "gcc", "cc", "as", "ld")
+_PREREQUISITES = ("git", "make", "gcc", "as", "ld")
 _SYSTEM = ("bash", "cat", "cp", "echo", "env", "ln", "mkdir", "mv", "rm", "sh", "sleep", "uname")
 _OPTIONAL = ("c++", "nginx", "chromium", "git-lfs", "openssl", "nvcc")
 #: How a test would decide by itself whether it is skipped.
