@@ -200,8 +200,8 @@ class ToleranceClass(TextChoices):
 class RecordKind(TextChoices):
     """Subject of a benchmark record, with the values of its schema."""
 
-    SEARCH_TRIAL = "search-trial"
-    CONFIRMED = "headline", "Headline"
+    SEARCH_TRIAL = "search-trial", "Search trial"
+    CONFIRMED = "headline", "Confirmed result"
     REPRODUCTION = "reproduction"
 
 

@@ -12,450 +12,1160 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('sha256', models.CharField(max_length=64, primary_key=True, serialize=False, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('size_bytes', models.BigIntegerField()),
-                ('git_oid', models.CharField(max_length=40, validators=[django.core.validators.RegexValidator('^[0-9a-f]{40}$')])),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "sha256",
+                    models.CharField(
+                        max_length=64,
+                        primary_key=True,
+                        serialize=False,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("size_bytes", models.BigIntegerField()),
+                (
+                    "git_oid",
+                    models.CharField(
+                        max_length=40,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{40}$")],
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Device',
+            name="Device",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('name', models.CharField(max_length=200, unique=True)),
-                ('facts', models.JSONField(default=dict)),
-                ('health', models.CharField(choices=[('online', 'Online'), ('suspect', 'Suspect'), ('offline', 'Offline')], default='online', max_length=8)),
-                ('last_seen_at', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("name", models.CharField(max_length=200, unique=True)),
+                ("facts", models.JSONField(default=dict)),
+                (
+                    "health",
+                    models.CharField(
+                        choices=[
+                            ("online", "Online"),
+                            ("suspect", "Suspect"),
+                            ("offline", "Offline"),
+                        ],
+                        default="online",
+                        max_length=8,
+                    ),
+                ),
+                ("last_seen_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='OutboxEntry',
+            name="OutboxEntry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mlmodel_uuid', models.UUIDField()),
-                ('at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("mlmodel_uuid", models.UUIDField()),
+                ("at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Target',
+            name="Target",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('slug', models.SlugField(max_length=64, unique=True)),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('architecture', models.CharField(max_length=32)),
-                ('features', models.JSONField(default=list)),
-                ('rank', models.IntegerField(default=0)),
-                ('enabled', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("slug", models.SlugField(max_length=64, unique=True)),
+                ("title", models.CharField(blank=True, max_length=200)),
+                ("architecture", models.CharField(max_length=32)),
+                ("features", models.JSONField(default=list)),
+                ("rank", models.IntegerField(default=0)),
+                ("enabled", models.BooleanField(default=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('full_name', models.CharField(blank=True, max_length=200)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "email",
+                    models.EmailField(blank=True, max_length=254, verbose_name="email address"),
+                ),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("full_name", models.CharField(blank=True, max_length=200)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='AuditEntry',
+            name="AuditEntry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(auto_now_add=True, db_index=True)),
-                ('action', models.CharField(max_length=64)),
-                ('subject', models.CharField(db_index=True, max_length=300)),
-                ('namespace', models.CharField(blank=True, db_index=True, max_length=96)),
-                ('detail', models.JSONField(default=dict)),
-                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='audit_entries', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("action", models.CharField(max_length=64)),
+                ("subject", models.CharField(db_index=True, max_length=300)),
+                ("namespace", models.CharField(blank=True, db_index=True, max_length=96)),
+                ("detail", models.JSONField(default=dict)),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="audit_entries",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Job',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('kind', models.CharField(choices=[('inspect', 'Inspect'), ('tune', 'Tune')], max_length=16)),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('leased', 'Leased'), ('succeeded', 'Succeeded'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
-                ('priority', models.IntegerField(default=100)),
-                ('parameters', models.JSONField(default=dict)),
-                ('attempt', models.IntegerField(default=0)),
-                ('max_attempts', models.IntegerField(default=3)),
-                ('fence', models.IntegerField(default=0)),
-                ('lease_until', models.DateTimeField(null=True)),
-                ('heartbeat_at', models.DateTimeField(null=True)),
-                ('cancel_requested', models.BooleanField(default=False)),
-                ('not_before', models.DateTimeField(null=True)),
-                ('rung_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('progress', models.JSONField(default=dict)),
-                ('result', models.JSONField(default=dict)),
-                ('failure_class', models.CharField(blank=True, choices=[('infrastructure', 'Infrastructure'), ('invalid', 'Invalid'), ('timeout', 'Timeout'), ('crash', 'Crash'), ('wrong-output', 'Wrong Output')], max_length=16)),
-                ('failure_code', models.CharField(blank=True, max_length=64)),
-                ('failure_detail', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(null=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('device', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='registry.device')),
-                ('requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("inspect", "Inspect"), ("tune", "Tune")], max_length=16
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("leased", "Leased"),
+                            ("succeeded", "Succeeded"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("priority", models.IntegerField(default=100)),
+                ("parameters", models.JSONField(default=dict)),
+                ("attempt", models.IntegerField(default=0)),
+                ("max_attempts", models.IntegerField(default=3)),
+                ("fence", models.IntegerField(default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("heartbeat_at", models.DateTimeField(null=True)),
+                ("cancel_requested", models.BooleanField(default=False)),
+                ("not_before", models.DateTimeField(null=True)),
+                ("rung_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("progress", models.JSONField(default=dict)),
+                ("result", models.JSONField(default=dict)),
+                (
+                    "failure_class",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("infrastructure", "Infrastructure"),
+                            ("invalid", "Invalid"),
+                            ("timeout", "Timeout"),
+                            ("crash", "Crash"),
+                            ("wrong-output", "Wrong Output"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_code", models.CharField(blank=True, max_length=64)),
+                ("failure_detail", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "device",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="jobs",
+                        to="registry.device",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="jobs",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='JobEvent',
+            name="JobEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('message', models.TextField()),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='registry.job')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                ("message", models.TextField()),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="registry.job",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('read', 'Read'), ('write', 'Write'), ('admin', 'Admin')], max_length=8)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("read", "Read"), ("write", "Write"), ("admin", "Admin")],
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Namespace',
+            name="Namespace",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('name', models.CharField(max_length=96)),
-                ('kind', models.CharField(choices=[('user', 'User'), ('organisation', 'Organisation')], max_length=16)),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('members', models.ManyToManyField(related_name='namespaces', through='registry.Membership', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("name", models.CharField(max_length=96)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("user", "User"), ("organisation", "Organisation")], max_length=16
+                    ),
+                ),
+                ("title", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "members",
+                    models.ManyToManyField(
+                        related_name="namespaces",
+                        through="registry.Membership",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='MLModel',
+            name="MLModel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('name', models.CharField(max_length=96)),
-                ('visibility', models.CharField(choices=[('public', 'Public'), ('private', 'Private')], default='public', max_length=8)),
-                ('default_branch', models.CharField(default='main', max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(db_index=True)),
-                ('downloads', models.BigIntegerField(default=0)),
-                ('title', models.CharField(blank=True, max_length=300)),
-                ('description', models.TextField(blank=True)),
-                ('license', models.CharField(blank=True, db_index=True, max_length=200)),
-                ('task', models.CharField(blank=True, db_index=True, max_length=100)),
-                ('library', models.CharField(blank=True, db_index=True, max_length=100)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='mlmodels', to=settings.AUTH_USER_MODEL)),
-                ('namespace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='mlmodels', to='registry.namespace')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("name", models.CharField(max_length=96)),
+                (
+                    "visibility",
+                    models.CharField(
+                        choices=[("public", "Public"), ("private", "Private")],
+                        default="public",
+                        max_length=8,
+                    ),
+                ),
+                ("default_branch", models.CharField(default="main", max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(db_index=True)),
+                ("downloads", models.BigIntegerField(default=0)),
+                ("title", models.CharField(blank=True, max_length=300)),
+                ("description", models.TextField(blank=True)),
+                ("license", models.CharField(blank=True, db_index=True, max_length=200)),
+                ("task", models.CharField(blank=True, db_index=True, max_length=100)),
+                ("library", models.CharField(blank=True, db_index=True, max_length=100)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="mlmodels",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "namespace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="mlmodels",
+                        to="registry.namespace",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='membership',
-            name='namespace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='registry.namespace'),
+            model_name="membership",
+            name="namespace",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="memberships",
+                to="registry.namespace",
+            ),
         ),
         migrations.CreateModel(
-            name='Revision',
+            name="Revision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('oid', models.CharField(max_length=40, validators=[django.core.validators.RegexValidator('^[0-9a-f]{40}$')])),
-                ('tree_oid', models.CharField(max_length=40, validators=[django.core.validators.RegexValidator('^[0-9a-f]{40}$')])),
-                ('author_line', models.CharField(max_length=500)),
-                ('message', models.TextField()),
-                ('created_at', models.DateTimeField()),
-                ('card', models.JSONField(default=dict)),
-                ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='revisions', to=settings.AUTH_USER_MODEL)),
-                ('mlmodel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='registry.mlmodel')),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='children', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "oid",
+                    models.CharField(
+                        max_length=40,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{40}$")],
+                    ),
+                ),
+                (
+                    "tree_oid",
+                    models.CharField(
+                        max_length=40,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{40}$")],
+                    ),
+                ),
+                ("author_line", models.CharField(max_length=500)),
+                ("message", models.TextField()),
+                ("created_at", models.DateTimeField()),
+                ("card", models.JSONField(default=dict)),
+                (
+                    "author",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="revisions",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "mlmodel",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="revisions",
+                        to="registry.mlmodel",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="children",
+                        to="registry.revision",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Ref',
+            name="Ref",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('branch', 'Branch'), ('tag', 'Tag')], max_length=8)),
-                ('name', models.CharField(max_length=200)),
-                ('mlmodel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='refs', to='registry.mlmodel')),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='refs', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(choices=[("branch", "Branch"), ("tag", "Tag")], max_length=8),
+                ),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "mlmodel",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="refs",
+                        to="registry.mlmodel",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="refs",
+                        to="registry.revision",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='job',
-            name='revision',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='registry.revision'),
+            model_name="job",
+            name="revision",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="jobs",
+                to="registry.revision",
+            ),
         ),
         migrations.CreateModel(
-            name='Graph',
+            name="Graph",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('path', models.CharField(max_length=1024)),
-                ('is_primary', models.BooleanField(default=False)),
-                ('graph_hash', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('architecture_class', models.CharField(choices=[('residual-cnn', 'Residual Cnn'), ('depthwise-cnn', 'Depthwise Cnn'), ('plain-cnn', 'Plain Cnn'), ('detection', 'Detection'), ('transformer', 'Transformer'), ('recurrent', 'Recurrent'), ('mlp', 'Mlp'), ('other', 'Other')], db_index=True, max_length=24)),
-                ('parameters', models.BigIntegerField()),
-                ('macs', models.BigIntegerField(null=True)),
-                ('signature', models.JSONField()),
-                ('operators', models.JSONField()),
-                ('embedding', models.JSONField()),
-                ('facts', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='graphs', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("path", models.CharField(max_length=1024)),
+                ("is_primary", models.BooleanField(default=False)),
+                (
+                    "graph_hash",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                (
+                    "architecture_class",
+                    models.CharField(
+                        choices=[
+                            ("residual-cnn", "Residual Cnn"),
+                            ("depthwise-cnn", "Depthwise Cnn"),
+                            ("plain-cnn", "Plain Cnn"),
+                            ("detection", "Detection"),
+                            ("transformer", "Transformer"),
+                            ("recurrent", "Recurrent"),
+                            ("mlp", "Mlp"),
+                            ("other", "Other"),
+                        ],
+                        db_index=True,
+                        max_length=24,
+                    ),
+                ),
+                ("parameters", models.BigIntegerField()),
+                ("macs", models.BigIntegerField(null=True)),
+                ("signature", models.JSONField()),
+                ("operators", models.JSONField()),
+                ("embedding", models.JSONField()),
+                ("facts", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="graphs",
+                        to="registry.revision",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='File',
+            name="File",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('path', models.CharField(max_length=1024)),
-                ('oid', models.CharField(max_length=40, validators=[django.core.validators.RegexValidator('^[0-9a-f]{40}$')])),
-                ('is_lfs', models.BooleanField()),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='files', to='registry.blob')),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("path", models.CharField(max_length=1024)),
+                (
+                    "oid",
+                    models.CharField(
+                        max_length=40,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{40}$")],
+                    ),
+                ),
+                ("is_lfs", models.BooleanField()),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="files",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="files",
+                        to="registry.revision",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Tag',
+            name="Tag",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('value', models.CharField(db_index=True, max_length=200)),
-                ('mlmodel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='registry.mlmodel')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("value", models.CharField(db_index=True, max_length=200)),
+                (
+                    "mlmodel",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tags",
+                        to="registry.mlmodel",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Record',
+            name="Record",
             fields=[
-                ('id', models.CharField(max_length=64, primary_key=True, serialize=False, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('document', models.JSONField()),
-                ('kind', models.CharField(choices=[('search-trial', 'Search Trial'), ('headline', 'Headline'), ('reproduction', 'Reproduction')], max_length=16)),
-                ('backend', models.CharField(max_length=32)),
-                ('tolerance', models.CharField(choices=[('exact', 'Exact'), ('fp16', 'Fp16'), ('bf16', 'Bf16'), ('int8', 'Int8')], max_length=8)),
-                ('p50_ns', models.BigIntegerField()),
-                ('ratio', models.FloatField(null=True)),
-                ('ratio_low', models.FloatField(null=True)),
-                ('ratio_high', models.FloatField(null=True)),
-                ('verdict', models.CharField(blank=True, choices=[('faster', 'Faster'), ('slower', 'Slower'), ('same', 'Same'), ('unstable', 'Unstable')], max_length=8)),
-                ('created_at', models.DateTimeField(db_index=True)),
-                ('device', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='records', to='registry.device')),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='records', to='registry.job')),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='records', to='registry.revision')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='records', to='registry.target')),
+                (
+                    "id",
+                    models.CharField(
+                        max_length=64,
+                        primary_key=True,
+                        serialize=False,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("document", models.JSONField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("search-trial", "Search Trial"),
+                            ("headline", "Headline"),
+                            ("reproduction", "Reproduction"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("backend", models.CharField(max_length=32)),
+                (
+                    "tolerance",
+                    models.CharField(
+                        choices=[
+                            ("exact", "Exact"),
+                            ("fp16", "Fp16"),
+                            ("bf16", "Bf16"),
+                            ("int8", "Int8"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("p50_ns", models.BigIntegerField()),
+                ("ratio", models.FloatField(null=True)),
+                ("ratio_low", models.FloatField(null=True)),
+                ("ratio_high", models.FloatField(null=True)),
+                (
+                    "verdict",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("faster", "Faster"),
+                            ("slower", "Slower"),
+                            ("same", "Same"),
+                            ("unstable", "Unstable"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(db_index=True)),
+                (
+                    "device",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="records",
+                        to="registry.device",
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="records",
+                        to="registry.job",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="records",
+                        to="registry.revision",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="records",
+                        to="registry.target",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='job',
-            name='target',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='jobs', to='registry.target'),
+            model_name="job",
+            name="target",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="jobs",
+                to="registry.target",
+            ),
         ),
         migrations.AddField(
-            model_name='device',
-            name='target',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='devices', to='registry.target'),
+            model_name="device",
+            name="target",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="devices",
+                to="registry.target",
+            ),
         ),
         migrations.CreateModel(
-            name='Build',
+            name="Build",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('config_sha256', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('candidate', models.JSONField()),
-                ('runtime', models.CharField(max_length=32)),
-                ('runtime_options', models.JSONField(default=dict)),
-                ('entry_point', models.CharField(max_length=1024)),
-                ('tolerance', models.CharField(choices=[('exact', 'Exact'), ('fp16', 'Fp16'), ('bf16', 'Bf16'), ('int8', 'Int8')], max_length=8)),
-                ('is_baseline', models.BooleanField(default=False)),
-                ('withdrawn_at', models.DateTimeField(null=True)),
-                ('ratio', models.FloatField()),
-                ('verdict', models.CharField(choices=[('faster', 'Faster'), ('slower', 'Slower'), ('same', 'Same'), ('unstable', 'Unstable')], max_length=8)),
-                ('p50_ns', models.BigIntegerField()),
-                ('deviation', models.JSONField(default=dict)),
-                ('accuracy', models.FloatField(null=True)),
-                ('accuracy_reference', models.FloatField(null=True)),
-                ('provenance', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('graph', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='builds', to='registry.graph')),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='builds', to='registry.job')),
-                ('record', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='builds', to='registry.record')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='builds', to='registry.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "config_sha256",
+                    models.CharField(
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("candidate", models.JSONField()),
+                ("runtime", models.CharField(max_length=32)),
+                ("runtime_options", models.JSONField(default=dict)),
+                ("entry_point", models.CharField(max_length=1024)),
+                (
+                    "tolerance",
+                    models.CharField(
+                        choices=[
+                            ("exact", "Exact"),
+                            ("fp16", "Fp16"),
+                            ("bf16", "Bf16"),
+                            ("int8", "Int8"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("is_baseline", models.BooleanField(default=False)),
+                ("withdrawn_at", models.DateTimeField(null=True)),
+                ("ratio", models.FloatField()),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("faster", "Faster"),
+                            ("slower", "Slower"),
+                            ("same", "Same"),
+                            ("unstable", "Unstable"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("p50_ns", models.BigIntegerField()),
+                ("deviation", models.JSONField(default=dict)),
+                ("accuracy", models.FloatField(null=True)),
+                ("accuracy_reference", models.FloatField(null=True)),
+                ("provenance", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "graph",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="builds",
+                        to="registry.graph",
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="builds",
+                        to="registry.job",
+                    ),
+                ),
+                (
+                    "record",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="builds",
+                        to="registry.record",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="builds",
+                        to="registry.target",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Token',
+            name="Token",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('name', models.CharField(max_length=100)),
-                ('prefix', models.CharField(max_length=16)),
-                ('digest', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('scope', models.CharField(choices=[('read', 'Read'), ('write', 'Write'), ('admin', 'Admin')], default='read', max_length=8)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('namespace', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='registry.namespace')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("name", models.CharField(max_length=100)),
+                ("prefix", models.CharField(max_length=16)),
+                (
+                    "digest",
+                    models.CharField(
+                        max_length=64,
+                        unique=True,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                (
+                    "scope",
+                    models.CharField(
+                        choices=[("read", "Read"), ("write", "Write"), ("admin", "Admin")],
+                        default="read",
+                        max_length=8,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "namespace",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tokens",
+                        to="registry.namespace",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Trial',
+            name="Trial",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('search_key', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('number', models.IntegerField()),
-                ('config_sha256', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('candidate', models.JSONField()),
-                ('proposed_by', models.CharField(max_length=32)),
-                ('predicted_ratio', models.FloatField(null=True)),
-                ('outcome', models.CharField(choices=[('measured', 'Measured'), ('pruned', 'Pruned'), ('infrastructure', 'Infrastructure'), ('invalid', 'Invalid'), ('timeout', 'Timeout'), ('crash', 'Crash'), ('wrong-output', 'Wrong Output')], max_length=16)),
-                ('failure_detail', models.TextField(blank=True)),
-                ('tolerance', models.CharField(blank=True, choices=[('exact', 'Exact'), ('fp16', 'Fp16'), ('bf16', 'Bf16'), ('int8', 'Int8')], max_length=8)),
-                ('ratio', models.FloatField(null=True)),
-                ('ratio_low', models.FloatField(null=True)),
-                ('ratio_high', models.FloatField(null=True)),
-                ('p50_ns', models.BigIntegerField(null=True)),
-                ('deviation', models.JSONField(default=dict)),
-                ('accuracy', models.FloatField(null=True)),
-                ('measurement', models.JSONField(default=dict)),
-                ('compile_s', models.FloatField(null=True)),
-                ('duration_s', models.FloatField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to='registry.job')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='trials', to='registry.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "search_key",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("number", models.IntegerField()),
+                (
+                    "config_sha256",
+                    models.CharField(
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("candidate", models.JSONField()),
+                ("proposed_by", models.CharField(max_length=32)),
+                ("predicted_ratio", models.FloatField(null=True)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("measured", "Measured"),
+                            ("pruned", "Pruned"),
+                            ("infrastructure", "Infrastructure"),
+                            ("invalid", "Invalid"),
+                            ("timeout", "Timeout"),
+                            ("crash", "Crash"),
+                            ("wrong-output", "Wrong Output"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_detail", models.TextField(blank=True)),
+                (
+                    "tolerance",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("exact", "Exact"),
+                            ("fp16", "Fp16"),
+                            ("bf16", "Bf16"),
+                            ("int8", "Int8"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("ratio", models.FloatField(null=True)),
+                ("ratio_low", models.FloatField(null=True)),
+                ("ratio_high", models.FloatField(null=True)),
+                ("p50_ns", models.BigIntegerField(null=True)),
+                ("deviation", models.JSONField(default=dict)),
+                ("accuracy", models.FloatField(null=True)),
+                ("measurement", models.JSONField(default=dict)),
+                ("compile_s", models.FloatField(null=True)),
+                ("duration_s", models.FloatField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trials",
+                        to="registry.job",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="trials",
+                        to="registry.target",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Upload',
+            name="Upload",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uploads', to='registry.blob')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uploads', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="uploads",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="uploads",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='BuildFile',
+            name="BuildFile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('path', models.CharField(max_length=1024)),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='build_files', to='registry.blob')),
-                ('build', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='registry.build')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("path", models.CharField(max_length=1024)),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="build_files",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "build",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="files",
+                        to="registry.build",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('build', 'path'), name='build_file_path_unique')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("build", "path"), name="build_file_path_unique")
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='namespace',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='namespace_name_unique'),
+            model_name="namespace",
+            constraint=models.UniqueConstraint(
+                django.db.models.functions.text.Lower("name"), name="namespace_name_unique"
+            ),
         ),
         migrations.AddIndex(
-            model_name='mlmodel',
-            index=models.Index(fields=['-updated_at', '-id'], name='mlmodel_newest'),
+            model_name="mlmodel",
+            index=models.Index(fields=["-updated_at", "-id"], name="mlmodel_newest"),
         ),
         migrations.AddConstraint(
-            model_name='mlmodel',
-            constraint=models.UniqueConstraint(models.F('namespace'), django.db.models.functions.text.Lower('name'), name='mlmodel_name_unique'),
+            model_name="mlmodel",
+            constraint=models.UniqueConstraint(
+                models.F("namespace"),
+                django.db.models.functions.text.Lower("name"),
+                name="mlmodel_name_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('namespace', 'user'), name='membership_unique'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(
+                fields=("namespace", "user"), name="membership_unique"
+            ),
         ),
         migrations.AddIndex(
-            model_name='revision',
-            index=models.Index(fields=['mlmodel', '-id'], name='revision_newest'),
+            model_name="revision",
+            index=models.Index(fields=["mlmodel", "-id"], name="revision_newest"),
         ),
         migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'oid'), name='revision_oid_unique'),
+            model_name="revision",
+            constraint=models.UniqueConstraint(
+                fields=("mlmodel", "oid"), name="revision_oid_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='ref',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'kind', 'name'), name='ref_unique'),
+            model_name="ref",
+            constraint=models.UniqueConstraint(
+                fields=("mlmodel", "kind", "name"), name="ref_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='graph',
-            constraint=models.UniqueConstraint(fields=('revision', 'path'), name='graph_path_unique'),
+            model_name="graph",
+            constraint=models.UniqueConstraint(
+                fields=("revision", "path"), name="graph_path_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='file',
-            constraint=models.UniqueConstraint(fields=('revision', 'path'), name='file_path_unique'),
+            model_name="file",
+            constraint=models.UniqueConstraint(
+                fields=("revision", "path"), name="file_path_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='tag',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'value'), name='tag_unique'),
+            model_name="tag",
+            constraint=models.UniqueConstraint(fields=("mlmodel", "value"), name="tag_unique"),
         ),
         migrations.AddIndex(
-            model_name='record',
-            index=models.Index(fields=['revision', 'target', '-created_at'], name='record_newest'),
+            model_name="record",
+            index=models.Index(fields=["revision", "target", "-created_at"], name="record_newest"),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(fields=['state', 'priority', 'id'], name='job_queue'),
+            model_name="job",
+            index=models.Index(fields=["state", "priority", "id"], name="job_queue"),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(fields=['state', 'lease_until'], name='job_leases'),
+            model_name="job",
+            index=models.Index(fields=["state", "lease_until"], name="job_leases"),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'leased'])), fields=('kind', 'revision', 'target'), name='job_open_unique'),
+            model_name="job",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ["queued", "leased"])),
+                fields=("kind", "revision", "target"),
+                name="job_open_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'leased']), ('target__isnull', True)), fields=('kind', 'revision'), name='job_open_untargeted_unique'),
+            model_name="job",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ["queued", "leased"]), ("target__isnull", True)),
+                fields=("kind", "revision"),
+                name="job_open_untargeted_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'leased'), _negated=True), models.Q(('device__isnull', False), ('lease_until__isnull', False)), models.Q(('lease_until__isnull', False), ('target__isnull', True)), _connector='OR'), name='job_leased_has_lease'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "leased"), _negated=True),
+                    models.Q(("device__isnull", False), ("lease_until__isnull", False)),
+                    models.Q(("lease_until__isnull", False), ("target__isnull", True)),
+                    _connector="OR",
+                ),
+                name="job_leased_has_lease",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='build',
-            constraint=models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('graph', 'target', 'config_sha256'), name='build_config_unique'),
+            model_name="build",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("withdrawn_at__isnull", True)),
+                fields=("graph", "target", "config_sha256"),
+                name="build_config_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trial',
-            constraint=models.UniqueConstraint(fields=('job', 'number'), name='trial_number_unique'),
+            model_name="trial",
+            constraint=models.UniqueConstraint(
+                fields=("job", "number"), name="trial_number_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trial',
-            constraint=models.UniqueConstraint(condition=models.Q(('outcome', 'infrastructure'), _negated=True), fields=('job', 'config_sha256'), name='trial_config_unique'),
+            model_name="trial",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("outcome", "infrastructure"), _negated=True),
+                fields=("job", "config_sha256"),
+                name="trial_config_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='upload',
-            constraint=models.UniqueConstraint(fields=('user', 'blob'), name='upload_unique'),
+            model_name="upload",
+            constraint=models.UniqueConstraint(fields=("user", "blob"), name="upload_unique"),
         ),
     ]

@@ -9,401 +9,697 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('registry', '0002_changed_in'),
+        ("registry", "0002_changed_in"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='AccessRequest',
+            name="AccessRequest",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('state', models.CharField(choices=[('pending', 'Pending'), ('accepted', 'Accepted'), ('rejected', 'Rejected')], default='pending', max_length=8)),
-                ('message', models.TextField(blank=True)),
-                ('rejection_reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('handled_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("accepted", "Accepted"),
+                            ("rejected", "Rejected"),
+                        ],
+                        default="pending",
+                        max_length=8,
+                    ),
+                ),
+                ("message", models.TextField(blank=True)),
+                ("rejection_reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("handled_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='DeviceGrant',
+            name="DeviceGrant",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('user_code', models.CharField(max_length=9, unique=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(db_index=True)),
-                ('polled_at', models.DateTimeField(blank=True, null=True)),
-                ('is_refused', models.BooleanField(default=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "digest",
+                    models.CharField(
+                        max_length=64,
+                        unique=True,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("user_code", models.CharField(max_length=9, unique=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(db_index=True)),
+                ("polled_at", models.DateTimeField(blank=True, null=True)),
+                ("is_refused", models.BooleanField(default=False)),
             ],
         ),
         migrations.CreateModel(
-            name='Discussion',
+            name="Discussion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('num', models.PositiveIntegerField()),
-                ('title', models.CharField(max_length=300)),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('open', 'Open'), ('closed', 'Closed'), ('merged', 'Merged')], max_length=8)),
-                ('is_pull_request', models.BooleanField(default=False)),
-                ('target_branch', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("num", models.PositiveIntegerField()),
+                ("title", models.CharField(max_length=300)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("draft", "Draft"),
+                            ("open", "Open"),
+                            ("closed", "Closed"),
+                            ("merged", "Merged"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("is_pull_request", models.BooleanField(default=False)),
+                ("target_branch", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='DiscussionEvent',
+            name="DiscussionEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('kind', models.CharField(choices=[('comment', 'Comment'), ('status-change', 'Status'), ('title-change', 'Title'), ('commit', 'Commit')], max_length=16)),
-                ('text', models.TextField(blank=True)),
-                ('before', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('edited_at', models.DateTimeField(blank=True, null=True)),
-                ('hidden_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("comment", "Comment"),
+                            ("status-change", "Status"),
+                            ("title-change", "Title"),
+                            ("commit", "Commit"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("text", models.TextField(blank=True)),
+                ("before", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("edited_at", models.DateTimeField(blank=True, null=True)),
+                ("hidden_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='FormerName',
+            name="FormerName",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('model', 'Model'), ('dataset', 'Dataset')], max_length=8)),
-                ('namespace', models.CharField(max_length=96)),
-                ('name', models.CharField(max_length=96)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("model", "Model"), ("dataset", "Dataset")], max_length=8
+                    ),
+                ),
+                ("namespace", models.CharField(max_length=96)),
+                ("name", models.CharField(max_length=96)),
             ],
         ),
         migrations.CreateModel(
-            name='Label',
+            name="Label",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=32)),
-                ('value', models.CharField(max_length=200)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=32)),
+                ("value", models.CharField(max_length=200)),
             ],
         ),
         migrations.CreateModel(
-            name='Like',
+            name="Like",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Webhook',
+            name="Webhook",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('url', models.URLField(max_length=2000)),
-                ('domains', models.JSONField(default=list)),
-                ('secret', models.CharField(blank=True, max_length=256)),
-                ('is_enabled', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("url", models.URLField(max_length=2000)),
+                ("domains", models.JSONField(default=list)),
+                ("secret", models.CharField(blank=True, max_length=256)),
+                ("is_enabled", models.BooleanField(default=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='WebhookDelivery',
+            name="WebhookDelivery",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('is_private', models.BooleanField()),
-                ('payload', models.JSONField()),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('delivered', 'Delivered'), ('failed', 'Failed')], default='waiting', max_length=10)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('not_before', models.DateTimeField()),
-                ('status', models.PositiveIntegerField(blank=True, null=True)),
-                ('error', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('ended_at', models.DateTimeField(blank=True, db_index=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("is_private", models.BooleanField()),
+                ("payload", models.JSONField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "Waiting"),
+                            ("delivered", "Delivered"),
+                            ("failed", "Failed"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("not_before", models.DateTimeField()),
+                ("status", models.PositiveIntegerField(blank=True, null=True)),
+                ("error", models.CharField(blank=True, max_length=500)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("ended_at", models.DateTimeField(blank=True, db_index=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='WebhookWatch',
+            name="WebhookWatch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='XetFile',
+            name="XetFile",
             fields=[
-                ('hash', models.CharField(max_length=64, primary_key=True, serialize=False, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
+                (
+                    "hash",
+                    models.CharField(
+                        max_length=64,
+                        primary_key=True,
+                        serialize=False,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Xorb',
+            name="Xorb",
             fields=[
-                ('hash', models.CharField(max_length=64, primary_key=True, serialize=False, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('chunks', models.BinaryField()),
-                ('chunk_count', models.PositiveIntegerField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('used_at', models.DateTimeField(db_index=True)),
+                (
+                    "hash",
+                    models.CharField(
+                        max_length=64,
+                        primary_key=True,
+                        serialize=False,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("chunks", models.BinaryField()),
+                ("chunk_count", models.PositiveIntegerField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("used_at", models.DateTimeField(db_index=True)),
             ],
         ),
         migrations.CreateModel(
-            name='XorbChunk',
+            name="XorbChunk",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('hash', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('position', models.PositiveIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "hash",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='XorbRun',
+            name="XorbRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('first', models.PositiveIntegerField()),
-                ('end', models.PositiveIntegerField()),
-                ('offset', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("first", models.PositiveIntegerField()),
+                ("end", models.PositiveIntegerField()),
+                ("offset", models.BigIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='XorbUpload',
+            name="XorbUpload",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
             ],
         ),
         migrations.RemoveConstraint(
-            model_name='mlmodel',
-            name='mlmodel_name_unique',
+            model_name="mlmodel",
+            name="mlmodel_name_unique",
         ),
         migrations.AddField(
-            model_name='blob',
-            name='condemned_at',
+            model_name="blob",
+            name="condemned_at",
             field=models.DateTimeField(blank=True, db_index=True, null=True),
         ),
         migrations.AddField(
-            model_name='mlmodel',
-            name='gate',
-            field=models.CharField(choices=[('open', 'Open'), ('auto', 'Auto'), ('manual', 'Manual')], default='open', max_length=8),
+            model_name="mlmodel",
+            name="gate",
+            field=models.CharField(
+                choices=[("open", "Open"), ("auto", "Auto"), ("manual", "Manual")],
+                default="open",
+                max_length=8,
+            ),
         ),
         migrations.AddField(
-            model_name='mlmodel',
-            name='kind',
-            field=models.CharField(choices=[('model', 'Model'), ('dataset', 'Dataset')], default='model', max_length=8),
+            model_name="mlmodel",
+            name="kind",
+            field=models.CharField(
+                choices=[("model", "Model"), ("dataset", "Dataset")], default="model", max_length=8
+            ),
         ),
         migrations.AddField(
-            model_name='mlmodel',
-            name='likes',
+            model_name="mlmodel",
+            name="likes",
             field=models.BigIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='mlmodel',
-            name='used_bytes',
+            model_name="mlmodel",
+            name="used_bytes",
             field=models.BigIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='mlmodel',
-            name='xet_epoch',
+            model_name="mlmodel",
+            name="xet_epoch",
             field=models.PositiveIntegerField(default=1),
         ),
         migrations.AddField(
-            model_name='namespace',
-            name='quota_bytes',
+            model_name="namespace",
+            name="quota_bytes",
             field=models.BigIntegerField(blank=True, null=True),
         ),
         migrations.AlterField(
-            model_name='ref',
-            name='kind',
-            field=models.CharField(choices=[('branch', 'Branch'), ('pull', 'Pull'), ('tag', 'Tag')], max_length=8),
+            model_name="ref",
+            name="kind",
+            field=models.CharField(
+                choices=[("branch", "Branch"), ("pull", "Pull"), ("tag", "Tag")], max_length=8
+            ),
         ),
         migrations.AddIndex(
-            model_name='mlmodel',
-            index=models.Index(fields=['kind', '-updated_at', '-id'], name='mlmodel_kind_newest'),
+            model_name="mlmodel",
+            index=models.Index(fields=["kind", "-updated_at", "-id"], name="mlmodel_kind_newest"),
         ),
         migrations.AddIndex(
-            model_name='mlmodel',
-            index=models.Index(fields=['kind', '-likes', '-id'], name='mlmodel_kind_liked'),
+            model_name="mlmodel",
+            index=models.Index(fields=["kind", "-likes", "-id"], name="mlmodel_kind_liked"),
         ),
         migrations.AddIndex(
-            model_name='mlmodel',
-            index=models.Index(fields=['kind', '-downloads', '-id'], name='mlmodel_kind_fetched'),
+            model_name="mlmodel",
+            index=models.Index(fields=["kind", "-downloads", "-id"], name="mlmodel_kind_fetched"),
         ),
         migrations.AddConstraint(
-            model_name='mlmodel',
-            constraint=models.UniqueConstraint(models.F('kind'), models.F('namespace'), django.db.models.functions.text.Lower('name'), name='mlmodel_name_unique'),
+            model_name="mlmodel",
+            constraint=models.UniqueConstraint(
+                models.F("kind"),
+                models.F("namespace"),
+                django.db.models.functions.text.Lower("name"),
+                name="mlmodel_name_unique",
+            ),
         ),
         migrations.AddField(
-            model_name='accessrequest',
-            name='handled_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="accessrequest",
+            name="handled_by",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='accessrequest',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='access_requests', to='registry.mlmodel'),
+            model_name="accessrequest",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="access_requests",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='accessrequest',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='access_requests', to=settings.AUTH_USER_MODEL),
+            model_name="accessrequest",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="access_requests",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='devicegrant',
-            name='user',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='device_grants', to=settings.AUTH_USER_MODEL),
+            model_name="devicegrant",
+            name="user",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="device_grants",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='discussion',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='discussions', to=settings.AUTH_USER_MODEL),
+            model_name="discussion",
+            name="author",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="discussions",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='discussion',
-            name='merged_as',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='registry.revision'),
+            model_name="discussion",
+            name="merged_as",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.RESTRICT,
+                related_name="+",
+                to="registry.revision",
+            ),
         ),
         migrations.AddField(
-            model_name='discussion',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='discussions', to='registry.mlmodel'),
+            model_name="discussion",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="discussions",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='discussionevent',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="discussionevent",
+            name="author",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='discussionevent',
-            name='discussion',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='registry.discussion'),
+            model_name="discussionevent",
+            name="discussion",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="events",
+                to="registry.discussion",
+            ),
         ),
         migrations.AddField(
-            model_name='formername',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='former_names', to='registry.mlmodel'),
+            model_name="formername",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="former_names",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='label',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='labels', to='registry.mlmodel'),
+            model_name="label",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="labels",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='like',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='liked_by', to='registry.mlmodel'),
+            model_name="like",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="liked_by",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='like',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='likes', to=settings.AUTH_USER_MODEL),
+            model_name="like",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="likes",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='webhook',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to=settings.AUTH_USER_MODEL),
+            model_name="webhook",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="webhooks",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='webhookdelivery',
-            name='mlmodel',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='registry.mlmodel'),
+            model_name="webhookdelivery",
+            name="mlmodel",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='webhookdelivery',
-            name='namespace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='registry.namespace'),
+            model_name="webhookdelivery",
+            name="namespace",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="registry.namespace",
+            ),
         ),
         migrations.AddField(
-            model_name='webhookdelivery',
-            name='webhook',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='registry.webhook'),
+            model_name="webhookdelivery",
+            name="webhook",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="deliveries",
+                to="registry.webhook",
+            ),
         ),
         migrations.AddField(
-            model_name='webhookwatch',
-            name='mlmodel',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='watches', to='registry.mlmodel'),
+            model_name="webhookwatch",
+            name="mlmodel",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="watches",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='webhookwatch',
-            name='namespace',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='watches', to='registry.namespace'),
+            model_name="webhookwatch",
+            name="namespace",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="watches",
+                to="registry.namespace",
+            ),
         ),
         migrations.AddField(
-            model_name='webhookwatch',
-            name='webhook',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='watches', to='registry.webhook'),
+            model_name="webhookwatch",
+            name="webhook",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="watches",
+                to="registry.webhook",
+            ),
         ),
         migrations.AddField(
-            model_name='xetfile',
-            name='blob',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='xet_files', to='registry.blob'),
+            model_name="xetfile",
+            name="blob",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="xet_files",
+                to="registry.blob",
+            ),
         ),
         migrations.AddField(
-            model_name='xorb',
-            name='payload',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='xorbs', to='registry.blob'),
+            model_name="xorb",
+            name="payload",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="xorbs",
+                to="registry.blob",
+            ),
         ),
         migrations.AddField(
-            model_name='xorbchunk',
-            name='xorb',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sampled', to='registry.xorb'),
+            model_name="xorbchunk",
+            name="xorb",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="sampled",
+                to="registry.xorb",
+            ),
         ),
         migrations.AddField(
-            model_name='xorbrun',
-            name='blob',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='xorb_runs', to='registry.blob'),
+            model_name="xorbrun",
+            name="blob",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="xorb_runs",
+                to="registry.blob",
+            ),
         ),
         migrations.AddField(
-            model_name='xorbrun',
-            name='xorb',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='registry.xorb'),
+            model_name="xorbrun",
+            name="xorb",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="registry.xorb"
+            ),
         ),
         migrations.AddField(
-            model_name='xorbupload',
-            name='mlmodel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='xorb_uploads', to='registry.mlmodel'),
+            model_name="xorbupload",
+            name="mlmodel",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="xorb_uploads",
+                to="registry.mlmodel",
+            ),
         ),
         migrations.AddField(
-            model_name='xorbupload',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='xorb_uploads', to=settings.AUTH_USER_MODEL),
+            model_name="xorbupload",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="xorb_uploads",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='xorbupload',
-            name='xorb',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uploads', to='registry.xorb'),
+            model_name="xorbupload",
+            name="xorb",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="uploads",
+                to="registry.xorb",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='accessrequest',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'user'), name='access_request_unique'),
+            model_name="accessrequest",
+            constraint=models.UniqueConstraint(
+                fields=("mlmodel", "user"), name="access_request_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='discussion',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'num'), name='discussion_num_unique'),
+            model_name="discussion",
+            constraint=models.UniqueConstraint(
+                fields=("mlmodel", "num"), name="discussion_num_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='formername',
-            constraint=models.UniqueConstraint(models.F('kind'), django.db.models.functions.text.Lower('namespace'), django.db.models.functions.text.Lower('name'), name='former_name_unique'),
+            model_name="formername",
+            constraint=models.UniqueConstraint(
+                models.F("kind"),
+                django.db.models.functions.text.Lower("namespace"),
+                django.db.models.functions.text.Lower("name"),
+                name="former_name_unique",
+            ),
         ),
         migrations.AddIndex(
-            model_name='label',
-            index=models.Index(fields=['value', 'mlmodel'], name='label_by_value'),
+            model_name="label",
+            index=models.Index(fields=["value", "mlmodel"], name="label_by_value"),
         ),
         migrations.AddConstraint(
-            model_name='label',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'value'), name='label_unique'),
+            model_name="label",
+            constraint=models.UniqueConstraint(fields=("mlmodel", "value"), name="label_unique"),
         ),
         migrations.AddConstraint(
-            model_name='like',
-            constraint=models.UniqueConstraint(fields=('mlmodel', 'user'), name='like_unique'),
+            model_name="like",
+            constraint=models.UniqueConstraint(fields=("mlmodel", "user"), name="like_unique"),
         ),
         migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(fields=['state', 'not_before'], name='delivery_due'),
+            model_name="webhookdelivery",
+            index=models.Index(fields=["state", "not_before"], name="delivery_due"),
         ),
         migrations.AddConstraint(
-            model_name='webhookwatch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('mlmodel', None), ('namespace__isnull', False)), models.Q(('mlmodel__isnull', False), ('namespace', None)), _connector='OR'), name='watch_is_of_one'),
+            model_name="webhookwatch",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("mlmodel", None), ("namespace__isnull", False)),
+                    models.Q(("mlmodel__isnull", False), ("namespace", None)),
+                    _connector="OR",
+                ),
+                name="watch_is_of_one",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='xorbchunk',
-            constraint=models.UniqueConstraint(fields=('hash', 'xorb'), name='xorb_chunk_unique'),
+            model_name="xorbchunk",
+            constraint=models.UniqueConstraint(fields=("hash", "xorb"), name="xorb_chunk_unique"),
         ),
         migrations.AddConstraint(
-            model_name='xorbrun',
-            constraint=models.UniqueConstraint(fields=('xorb', 'blob', 'first', 'end', 'offset'), name='xorb_run_unique'),
+            model_name="xorbrun",
+            constraint=models.UniqueConstraint(
+                fields=("xorb", "blob", "first", "end", "offset"), name="xorb_run_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='xorbupload',
-            constraint=models.UniqueConstraint(fields=('xorb', 'user', 'mlmodel'), name='xorb_upload_unique'),
+            model_name="xorbupload",
+            constraint=models.UniqueConstraint(
+                fields=("xorb", "user", "mlmodel"), name="xorb_upload_unique"
+            ),
         ),
     ]

@@ -7,202 +7,494 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('registry', '0003_wire'),
+        ("registry", "0003_wire"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ScheduleSketch',
+            name="ScheduleSketch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('instructions', models.JSONField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "digest",
+                    models.CharField(
+                        max_length=64,
+                        unique=True,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("instructions", models.JSONField()),
             ],
         ),
         migrations.AlterField(
-            model_name='job',
-            name='kind',
-            field=models.CharField(choices=[('inspect', 'Inspect'), ('tune', 'Tune'), ('schedule', 'Schedule'), ('passes', 'Passes')], max_length=16),
+            model_name="job",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("inspect", "Inspect"),
+                    ("tune", "Tune"),
+                    ("schedule", "Schedule"),
+                    ("passes", "Passes"),
+                ],
+                max_length=16,
+            ),
         ),
         migrations.CreateModel(
-            name='Profile',
+            name="Profile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.CharField(max_length=200)),
-                ('total_ns', models.BigIntegerField()),
-                ('folded', models.JSONField(default=list)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('build', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='profile', to='registry.build')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("method", models.CharField(max_length=200)),
+                ("total_ns", models.BigIntegerField()),
+                ("folded", models.JSONField(default=list)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "build",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="profile",
+                        to="registry.build",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Kernel',
+            name="Kernel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('symbol', models.CharField(max_length=500)),
-                ('workload', models.CharField(blank=True, db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('schedule', models.JSONField(null=True)),
-                ('profile', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='kernels', to='registry.profile')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("symbol", models.CharField(max_length=500)),
+                (
+                    "workload",
+                    models.CharField(
+                        blank=True,
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("schedule", models.JSONField(null=True)),
+                (
+                    "profile",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="kernels",
+                        to="registry.profile",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='CallSite',
+            name="CallSite",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sequence', models.IntegerField()),
-                ('name', models.CharField(max_length=500)),
-                ('operator', models.CharField(max_length=200)),
-                ('median_ns', models.BigIntegerField()),
-                ('mad_ns', models.BigIntegerField()),
-                ('runs', models.IntegerField()),
-                ('precision', models.CharField(blank=True, max_length=16)),
-                ('layout', models.CharField(blank=True, max_length=32)),
-                ('implementation', models.CharField(blank=True, max_length=200)),
-                ('nodes', models.JSONField(default=list)),
-                ('kernel', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='call_sites', to='registry.kernel')),
-                ('profile', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='call_sites', to='registry.profile')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sequence", models.IntegerField()),
+                ("name", models.CharField(max_length=500)),
+                ("operator", models.CharField(max_length=200)),
+                ("median_ns", models.BigIntegerField()),
+                ("mad_ns", models.BigIntegerField()),
+                ("runs", models.IntegerField()),
+                ("precision", models.CharField(blank=True, max_length=16)),
+                ("layout", models.CharField(blank=True, max_length=32)),
+                ("implementation", models.CharField(blank=True, max_length=200)),
+                ("nodes", models.JSONField(default=list)),
+                (
+                    "kernel",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="call_sites",
+                        to="registry.kernel",
+                    ),
+                ),
+                (
+                    "profile",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="call_sites",
+                        to="registry.profile",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ScheduleTask',
+            name="ScheduleTask",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('key', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('toolchain', models.CharField(max_length=64)),
-                ('name', models.CharField(max_length=200)),
-                ('anchor', models.CharField(db_index=True, max_length=64)),
-                ('arguments', models.JSONField(default=list)),
-                ('flops', models.FloatField()),
-                ('features', models.JSONField(default=list)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('source', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='schedule_tasks', to='registry.blob')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='schedule_tasks', to='registry.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "key",
+                    models.CharField(
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("toolchain", models.CharField(max_length=64)),
+                ("name", models.CharField(max_length=200)),
+                ("anchor", models.CharField(db_index=True, max_length=64)),
+                ("arguments", models.JSONField(default=list)),
+                ("flops", models.FloatField()),
+                ("features", models.JSONField(default=list)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "source",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="schedule_tasks",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="schedule_tasks",
+                        to="registry.target",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ScheduleTrial',
+            name="ScheduleTrial",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('number', models.IntegerField()),
-                ('decisions', models.JSONField(default=list)),
-                ('digest', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('proposed_by', models.CharField(max_length=32)),
-                ('predicted', models.FloatField(null=True)),
-                ('outcome', models.CharField(choices=[('measured', 'Measured'), ('pruned', 'Pruned'), ('infrastructure', 'Infrastructure'), ('invalid', 'Invalid'), ('timeout', 'Timeout'), ('crash', 'Crash'), ('wrong-output', 'Wrong Output')], max_length=16)),
-                ('failure_detail', models.TextField(blank=True)),
-                ('seconds', models.JSONField(default=list)),
-                ('median_s', models.FloatField(null=True)),
-                ('confirmed', models.JSONField(default=list)),
-                ('confirmed_s', models.FloatField(null=True)),
-                ('confirmed_at', models.DateTimeField(null=True)),
-                ('trace', models.JSONField(null=True)),
-                ('duration_s', models.FloatField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='schedule_trials', to='registry.job')),
-                ('sketch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='schedule_trials', to='registry.schedulesketch')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to='registry.scheduletask')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("number", models.IntegerField()),
+                ("decisions", models.JSONField(default=list)),
+                (
+                    "digest",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("proposed_by", models.CharField(max_length=32)),
+                ("predicted", models.FloatField(null=True)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("measured", "Measured"),
+                            ("pruned", "Pruned"),
+                            ("infrastructure", "Infrastructure"),
+                            ("invalid", "Invalid"),
+                            ("timeout", "Timeout"),
+                            ("crash", "Crash"),
+                            ("wrong-output", "Wrong Output"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_detail", models.TextField(blank=True)),
+                ("seconds", models.JSONField(default=list)),
+                ("median_s", models.FloatField(null=True)),
+                ("confirmed", models.JSONField(default=list)),
+                ("confirmed_s", models.FloatField(null=True)),
+                ("confirmed_at", models.DateTimeField(null=True)),
+                ("trace", models.JSONField(null=True)),
+                ("duration_s", models.FloatField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="schedule_trials",
+                        to="registry.job",
+                    ),
+                ),
+                (
+                    "sketch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="schedule_trials",
+                        to="registry.schedulesketch",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trials",
+                        to="registry.scheduletask",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ScheduleUse',
+            name="ScheduleUse",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('graph_hash', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('calls', models.IntegerField()),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uses', to='registry.scheduletask')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "graph_hash",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("calls", models.IntegerField()),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="uses",
+                        to="registry.scheduletask",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='KernelCode',
+            name="KernelCode",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=8)),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='kernel_code', to='registry.blob')),
-                ('kernel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='code', to='registry.kernel')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=8)),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="kernel_code",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "kernel",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="code",
+                        to="registry.kernel",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('kernel', 'kind'), name='kernel_code_kind_unique')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("kernel", "kind"), name="kernel_code_kind_unique"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='PassPortfolio',
+            name="PassPortfolio",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('backend', models.CharField(max_length=32)),
-                ('toolchain', models.CharField(max_length=64)),
-                ('architecture_class', models.CharField(choices=[('residual-cnn', 'Residual Cnn'), ('depthwise-cnn', 'Depthwise Cnn'), ('plain-cnn', 'Plain Cnn'), ('detection', 'Detection'), ('transformer', 'Transformer'), ('recurrent', 'Recurrent'), ('mlp', 'Mlp'), ('other', 'Other')], max_length=24)),
-                ('networks', models.IntegerField()),
-                ('lists', models.JSONField(default=list)),
-                ('made_at', models.DateTimeField()),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pass_portfolios', to='registry.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("backend", models.CharField(max_length=32)),
+                ("toolchain", models.CharField(max_length=64)),
+                (
+                    "architecture_class",
+                    models.CharField(
+                        choices=[
+                            ("residual-cnn", "Residual Cnn"),
+                            ("depthwise-cnn", "Depthwise Cnn"),
+                            ("plain-cnn", "Plain Cnn"),
+                            ("detection", "Detection"),
+                            ("transformer", "Transformer"),
+                            ("recurrent", "Recurrent"),
+                            ("mlp", "Mlp"),
+                            ("other", "Other"),
+                        ],
+                        max_length=24,
+                    ),
+                ),
+                ("networks", models.IntegerField()),
+                ("lists", models.JSONField(default=list)),
+                ("made_at", models.DateTimeField()),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pass_portfolios",
+                        to="registry.target",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('target', 'backend', 'toolchain', 'architecture_class'), name='pass_portfolio_unique')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("target", "backend", "toolchain", "architecture_class"),
+                        name="pass_portfolio_unique",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='PassTrial',
+            name="PassTrial",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('backend', models.CharField(max_length=32)),
-                ('toolchain', models.CharField(max_length=64)),
-                ('architecture_class', models.CharField(choices=[('residual-cnn', 'Residual Cnn'), ('depthwise-cnn', 'Depthwise Cnn'), ('plain-cnn', 'Plain Cnn'), ('detection', 'Detection'), ('transformer', 'Transformer'), ('recurrent', 'Recurrent'), ('mlp', 'Mlp'), ('other', 'Other')], max_length=24)),
-                ('graph_hash', models.CharField(db_index=True, max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('number', models.IntegerField()),
-                ('role', models.CharField(max_length=16)),
-                ('about', models.CharField(blank=True, max_length=200)),
-                ('passes', models.TextField()),
-                ('outcome', models.CharField(choices=[('measured', 'Measured'), ('pruned', 'Pruned'), ('infrastructure', 'Infrastructure'), ('invalid', 'Invalid'), ('timeout', 'Timeout'), ('crash', 'Crash'), ('wrong-output', 'Wrong Output')], max_length=16)),
-                ('failure_detail', models.TextField(blank=True)),
-                ('compile_s', models.FloatField(null=True)),
-                ('compile_ratio', models.FloatField(null=True)),
-                ('compile_ratio_low', models.FloatField(null=True)),
-                ('compile_ratio_high', models.FloatField(null=True)),
-                ('ratio', models.FloatField(null=True)),
-                ('ratio_low', models.FloatField(null=True)),
-                ('ratio_high', models.FloatField(null=True)),
-                ('same_code', models.BooleanField(default=False)),
-                ('measurement', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pass_trials', to='registry.job')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pass_trials', to='registry.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("backend", models.CharField(max_length=32)),
+                ("toolchain", models.CharField(max_length=64)),
+                (
+                    "architecture_class",
+                    models.CharField(
+                        choices=[
+                            ("residual-cnn", "Residual Cnn"),
+                            ("depthwise-cnn", "Depthwise Cnn"),
+                            ("plain-cnn", "Plain Cnn"),
+                            ("detection", "Detection"),
+                            ("transformer", "Transformer"),
+                            ("recurrent", "Recurrent"),
+                            ("mlp", "Mlp"),
+                            ("other", "Other"),
+                        ],
+                        max_length=24,
+                    ),
+                ),
+                (
+                    "graph_hash",
+                    models.CharField(
+                        db_index=True,
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("number", models.IntegerField()),
+                ("role", models.CharField(max_length=16)),
+                ("about", models.CharField(blank=True, max_length=200)),
+                ("passes", models.TextField()),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("measured", "Measured"),
+                            ("pruned", "Pruned"),
+                            ("infrastructure", "Infrastructure"),
+                            ("invalid", "Invalid"),
+                            ("timeout", "Timeout"),
+                            ("crash", "Crash"),
+                            ("wrong-output", "Wrong Output"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_detail", models.TextField(blank=True)),
+                ("compile_s", models.FloatField(null=True)),
+                ("compile_ratio", models.FloatField(null=True)),
+                ("compile_ratio_low", models.FloatField(null=True)),
+                ("compile_ratio_high", models.FloatField(null=True)),
+                ("ratio", models.FloatField(null=True)),
+                ("ratio_low", models.FloatField(null=True)),
+                ("ratio_high", models.FloatField(null=True)),
+                ("same_code", models.BooleanField(default=False)),
+                ("measurement", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pass_trials",
+                        to="registry.job",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="pass_trials",
+                        to="registry.target",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['target', 'backend', 'toolchain', 'architecture_class'], name='pass_trial_class')],
-                'constraints': [models.UniqueConstraint(fields=('job', 'backend', 'number'), name='pass_trial_unique')],
+                "indexes": [
+                    models.Index(
+                        fields=["target", "backend", "toolchain", "architecture_class"],
+                        name="pass_trial_class",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("job", "backend", "number"), name="pass_trial_unique"
+                    )
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='kernel',
-            constraint=models.UniqueConstraint(fields=('profile', 'symbol'), name='kernel_symbol_unique'),
+            model_name="kernel",
+            constraint=models.UniqueConstraint(
+                fields=("profile", "symbol"), name="kernel_symbol_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='callsite',
-            constraint=models.UniqueConstraint(fields=('profile', 'sequence'), name='call_site_order_unique'),
+            model_name="callsite",
+            constraint=models.UniqueConstraint(
+                fields=("profile", "sequence"), name="call_site_order_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='scheduletask',
-            constraint=models.UniqueConstraint(fields=('key', 'target', 'toolchain'), name='schedule_task_unique'),
+            model_name="scheduletask",
+            constraint=models.UniqueConstraint(
+                fields=("key", "target", "toolchain"), name="schedule_task_unique"
+            ),
         ),
         migrations.AddIndex(
-            model_name='scheduletrial',
-            index=models.Index(fields=['task', 'median_s'], name='schedule_trial_best'),
+            model_name="scheduletrial",
+            index=models.Index(fields=["task", "median_s"], name="schedule_trial_best"),
         ),
         migrations.AddIndex(
-            model_name='scheduletrial',
-            index=models.Index(fields=['task', 'confirmed_at'], name='schedule_trial_confirmed'),
+            model_name="scheduletrial",
+            index=models.Index(fields=["task", "confirmed_at"], name="schedule_trial_confirmed"),
         ),
         migrations.AddConstraint(
-            model_name='scheduletrial',
-            constraint=models.UniqueConstraint(fields=('job', 'number'), name='schedule_trial_number'),
+            model_name="scheduletrial",
+            constraint=models.UniqueConstraint(
+                fields=("job", "number"), name="schedule_trial_number"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='scheduleuse',
-            constraint=models.UniqueConstraint(fields=('task', 'graph_hash'), name='schedule_use_unique'),
+            model_name="scheduleuse",
+            constraint=models.UniqueConstraint(
+                fields=("task", "graph_hash"), name="schedule_use_unique"
+            ),
         ),
     ]

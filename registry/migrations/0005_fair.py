@@ -8,125 +8,310 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('registry', '0004_tuning'),
+        ("registry", "0004_tuning"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='namespace',
-            name='ror',
+            model_name="namespace",
+            name="ror",
             field=models.CharField(blank=True, max_length=64),
         ),
         migrations.AddField(
-            model_name='user',
-            name='affiliation',
+            model_name="user",
+            name="affiliation",
             field=models.CharField(blank=True, max_length=200),
         ),
         migrations.AddField(
-            model_name='user',
-            name='affiliation_ror',
+            model_name="user",
+            name="affiliation_ror",
             field=models.CharField(blank=True, max_length=64),
         ),
         migrations.AddField(
-            model_name='user',
-            name='orcid',
+            model_name="user",
+            name="orcid",
             field=models.CharField(blank=True, max_length=64),
         ),
         migrations.AlterField(
-            model_name='job',
-            name='kind',
-            field=models.CharField(choices=[('inspect', 'Inspect'), ('tune', 'Tune'), ('schedule', 'Schedule'), ('passes', 'Passes'), ('reproduce', 'Reproduce'), ('assess', 'Assess'), ('doi', 'Doi')], max_length=16),
+            model_name="job",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("inspect", "Inspect"),
+                    ("tune", "Tune"),
+                    ("schedule", "Schedule"),
+                    ("passes", "Passes"),
+                    ("reproduce", "Reproduce"),
+                    ("assess", "Assess"),
+                    ("doi", "Doi"),
+                ],
+                max_length=16,
+            ),
         ),
         migrations.CreateModel(
-            name='Assessment',
+            name="Assessment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('document', models.JSONField()),
-                ('tool', models.CharField(max_length=64)),
-                ('points', models.FloatField()),
-                ('most', models.FloatField()),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assessments', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("document", models.JSONField()),
+                ("tool", models.CharField(max_length=64)),
+                ("points", models.FloatField()),
+                ("most", models.FloatField()),
+                ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assessments",
+                        to="registry.revision",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['revision', '-created_at'], name='assessment_newest')],
+                "indexes": [
+                    models.Index(fields=["revision", "-created_at"], name="assessment_newest")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Derivation',
+            name="Derivation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('relation', models.CharField(choices=[('derived', 'Derived'), ('finetune', 'Finetune'), ('quantized', 'Quantized'), ('adapter', 'Adapter'), ('merge', 'Merge'), ('exported', 'Exported'), ('compiled', 'Compiled'), ('distilled', 'Distilled'), ('fork', 'Fork'), ('copy', 'Copy')], max_length=16)),
-                ('source', models.CharField(max_length=500)),
-                ('source_oid', models.CharField(blank=True, max_length=40)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='derivations', to='registry.revision')),
-                ('source_mlmodel', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='derived', to='registry.mlmodel')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "relation",
+                    models.CharField(
+                        choices=[
+                            ("derived", "Derived"),
+                            ("finetune", "Finetune"),
+                            ("quantized", "Quantized"),
+                            ("adapter", "Adapter"),
+                            ("merge", "Merge"),
+                            ("exported", "Exported"),
+                            ("compiled", "Compiled"),
+                            ("distilled", "Distilled"),
+                            ("fork", "Fork"),
+                            ("copy", "Copy"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("source", models.CharField(max_length=500)),
+                ("source_oid", models.CharField(blank=True, max_length=40)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="derivations",
+                        to="registry.revision",
+                    ),
+                ),
+                (
+                    "source_mlmodel",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="derived",
+                        to="registry.mlmodel",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('revision', 'relation', 'source'), name='derivation_unique')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("revision", "relation", "source"), name="derivation_unique"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Identifier',
+            name="Identifier",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=32, unique=True)),
-                ('kind', models.CharField(choices=[('concept', 'Concept'), ('version', 'Version')], max_length=8)),
-                ('repository_kind', models.CharField(choices=[('model', 'Model'), ('dataset', 'Dataset')], max_length=8)),
-                ('full_name', models.CharField(max_length=200)),
-                ('oid', models.CharField(blank=True, max_length=40)),
-                ('minted_at', models.DateTimeField(auto_now_add=True)),
-                ('doi', models.CharField(blank=True, max_length=200)),
-                ('doi_due_at', models.DateTimeField(blank=True, db_index=True, null=True)),
-                ('hidden_at', models.DateTimeField(blank=True, db_index=True, null=True)),
-                ('withdrawn_at', models.DateTimeField(blank=True, db_index=True, null=True)),
-                ('reason', models.TextField(blank=True)),
-                ('description', models.JSONField(blank=True, null=True)),
-                ('mlmodel', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='identifiers', to='registry.mlmodel')),
-                ('revision', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='identifiers', to='registry.revision')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=32, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("concept", "Concept"), ("version", "Version")], max_length=8
+                    ),
+                ),
+                (
+                    "repository_kind",
+                    models.CharField(
+                        choices=[("model", "Model"), ("dataset", "Dataset")], max_length=8
+                    ),
+                ),
+                ("full_name", models.CharField(max_length=200)),
+                ("oid", models.CharField(blank=True, max_length=40)),
+                ("minted_at", models.DateTimeField(auto_now_add=True)),
+                ("doi", models.CharField(blank=True, max_length=200)),
+                ("doi_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                ("hidden_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                ("withdrawn_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                ("reason", models.TextField(blank=True)),
+                ("description", models.JSONField(blank=True, null=True)),
+                (
+                    "mlmodel",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="identifiers",
+                        to="registry.mlmodel",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="identifiers",
+                        to="registry.revision",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(models.F('repository_kind'), django.db.models.functions.text.Lower('full_name'), name='identifier_named')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('kind', 'concept')), fields=('mlmodel',), name='identifier_concept_unique'), models.UniqueConstraint(fields=('revision',), name='identifier_revision_unique'), models.UniqueConstraint(condition=models.Q(('doi', ''), _negated=True), fields=('doi',), name='identifier_doi_unique')],
+                "indexes": [
+                    models.Index(
+                        models.F("repository_kind"),
+                        django.db.models.functions.text.Lower("full_name"),
+                        name="identifier_named",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("kind", "concept")),
+                        fields=("mlmodel",),
+                        name="identifier_concept_unique",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("revision",), name="identifier_revision_unique"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("doi", ""), _negated=True),
+                        fields=("doi",),
+                        name="identifier_doi_unique",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Reproduction',
+            name="Reproduction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('toolchain', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[0-9a-f]{64}$')])),
-                ('tools', models.JSONField(default=dict)),
-                ('outcome', models.CharField(choices=[('reproduced', 'Reproduced'), ('differs', 'Differs'), ('failed', 'Failed')], max_length=16)),
-                ('deviation', models.JSONField(default=dict)),
-                ('detail', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('build', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reproductions', to='registry.build')),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reproductions', to='registry.job')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "toolchain",
+                    models.CharField(
+                        max_length=64,
+                        validators=[django.core.validators.RegexValidator("^[0-9a-f]{64}$")],
+                    ),
+                ),
+                ("tools", models.JSONField(default=dict)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("reproduced", "Reproduced"),
+                            ("differs", "Differs"),
+                            ("failed", "Failed"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("deviation", models.JSONField(default=dict)),
+                ("detail", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "build",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reproductions",
+                        to="registry.build",
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="reproductions",
+                        to="registry.job",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['build', '-created_at'], name='reproduction_newest')],
+                "indexes": [
+                    models.Index(fields=["build", "-created_at"], name="reproduction_newest")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='TestTensor',
+            name="TestTensor",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('side', models.CharField(choices=[('input', 'Input'), ('output', 'Output')], max_length=8)),
-                ('index', models.PositiveIntegerField()),
-                ('name', models.CharField(max_length=1024)),
-                ('is_made', models.BooleanField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='test_tensors', to='registry.blob')),
-                ('graph', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='test_tensors', to='registry.graph')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                (
+                    "side",
+                    models.CharField(
+                        choices=[("input", "Input"), ("output", "Output")], max_length=8
+                    ),
+                ),
+                ("index", models.PositiveIntegerField()),
+                ("name", models.CharField(max_length=1024)),
+                ("is_made", models.BooleanField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="test_tensors",
+                        to="registry.blob",
+                    ),
+                ),
+                (
+                    "graph",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="test_tensors",
+                        to="registry.graph",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('graph', 'number', 'side', 'index'), name='test_tensor_unique')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("graph", "number", "side", "index"), name="test_tensor_unique"
+                    )
+                ],
             },
         ),
     ]

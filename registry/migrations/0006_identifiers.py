@@ -43,13 +43,10 @@ def _name(identifiers, rows):
     while len(names) < len(rows):
         drawn = {ark.mint(settings.NAAN) for _ in range(len(rows) - len(names))}
         names |= drawn - set(identifiers.filter(name__in=drawn).values_list("name", flat=True))
-    identifiers.bulk_create(
-        [identifiers.model(name=name, **row) for name, row in zip(names, rows)]
-    )
+    identifiers.bulk_create([identifiers.model(name=name, **row) for name, row in zip(names, rows)])
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         ("registry", "0005_fair"),
     ]
