@@ -37,9 +37,11 @@ def cited(description: Description) -> dict[str, Any]:
 
 def reference(description: Description) -> str:
     """A reference as DataCite recommends it (metadata schema 4.7, section 2.2)."""
-    authors = "; ".join(one.name for one in description.creators or (description.owner,))
+    authors = "; ".join(one.name for one in description.creators)
+    year = f"({description.published.year})"
+    # A work without known creators is cited by its title.
+    lead = f"{authors} {year}: {description.title} " if authors else f"{description.title} {year} "
     return (
-        f"{authors} ({description.published.year}): {description.title} "
-        f"(version {description.version}). {description.hub.publisher.name}. "
+        f"{lead}(version {description.version}). {description.hub.publisher.name}. "
         f"{_NOUNS[description.kind]}. {description.doi or description.pid}"
     )

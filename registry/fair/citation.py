@@ -1,11 +1,15 @@
-"""Citations of a version: Citation File Format 1.2.0 and BibTeX. Both need an author: if the card
-names no creator, the owner of the namespace is cited."""
+"""Citations of a version: Citation File Format 1.2.0 and BibTeX.
+
+BibTeX entries without known creators have no author. CFF requires one: its guide's word for authors
+whose names are not known is the entity "anonymous".
+"""
 
 import re
 from typing import Any
 
 from registry.fair.description import Description
 from registry.fair.iris import identifier_of
+from registry.fair.names import name_parts
 from registry.fair.parts import Agent, License
 from registry.fair.serialise import drop_empty, yaml_bytes
 
@@ -13,6 +17,7 @@ _CFF_DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _CFF_EMAIL = re.compile(r"\S+@\S+\.\S{2,}")
 _CFF_URL = re.compile(r"(https?|s?ftp)://\S+")
 _SPDX = "https://spdx.org/licenses/"
+_ANONYMOUS = {"name": "anonymous"}
 #: Licences in CFF 1.2.0's list (SPDX of 2021-05-14) that are used for models and data. All others
 #: become ``license-url``, since an identifier outside the list makes the whole file invalid.
 _CFF_LICENSES = frozenset({
@@ -58,7 +63,7 @@ def document(description: Description) -> dict[str, Any]:
             "type": "dataset" if description.kind == "dataset" else "software",
             "title": description.title,
             "abstract": description.description,
-            "authors": [_author(agent) for agent in _authors(description)],
+            "authors": [_author(agent) for agent in description.creators] or [_ANONYMOUS],
             "contact": [_author(description.contact)] if description.contact else None,
             "version": description.version,
             "commit": description.oid,
@@ -86,7 +91,7 @@ def bibtex_fields(description: Description) -> dict[str, str]:
     """The encoded fields of the entry."""
     withdrawn = description.withdrawal
     return drop_empty(
-        author=" and ".join(_bibtex_name(agent) for agent in _authors(description)),
+        author=" and ".join(_bibtex_name(agent) for agent in description.creators),
         title=f"{{{_tex(description.title)}}}",
         year=f"{description.published.year:04d}",
         version=_tex(description.version),
@@ -101,10 +106,6 @@ def _noun(description: Description) -> str:
     return "data set" if description.kind == "dataset" else "model"
 
 
-def _authors(description: Description) -> tuple[Agent, ...]:
-    return description.creators or (description.owner,)
-
-
 def _doi(description: Description) -> str | None:
     """The bare DOI, if both formats accept its form."""
     value = identifier_of(description.doi).value if description.doi else ""
@@ -116,18 +117,18 @@ def _address(url: str | None) -> str | None:
 
 
 def _author(agent: Agent) -> dict[str, str]:
-    """A CFF person or entity. CFF has no key for a full name: ``family-names``, by which readers
-    print and sort, holds it unless it is ``Family, Given``. An e-mail address is not a name."""
+    """A CFF person, with the name in its parts, or entity. An e-mail address is not a name."""
     email = agent.email if agent.email and _CFF_EMAIL.fullmatch(agent.email) else None
     website = _address(agent.url)
     if agent.kind == "organization":
         return drop_empty(name=agent.name, email=email, website=website or _address(agent.ror))
-    family, comma, given_name = (part.strip() for part in agent.name.partition(","))
-    is_split = bool(comma and family and given_name)
+    name = name_parts("" if agent.name == email else agent.name)
     return drop_empty(
         **{
-            "family-names": None if agent.name == email else family if is_split else agent.name,
-            "given-names": given_name if is_split else None,
+            "family-names": name.family,
+            "given-names": name.given,
+            "name-particle": name.particle,
+            "name-suffix": name.suffix,
             "orcid": agent.orcid,
             "email": email,
             "affiliation": "; ".join(one.name for one in agent.affiliations),

@@ -7,6 +7,8 @@ from registry.fair.description import Description
 
 MEDIA_TYPE = "text/plain; charset=utf-8"
 
+#: Code of the ERC kernel for an unavailable, possibly unknown value.
+_UNAVAILABLE = "(:unav)"
 _STATEMENTS = {
     True: "Permanent: the identified files never change; the identifier is never reassigned.",
     False: "Permanent: identifies all versions together and resolves to the newest; the "
@@ -21,7 +23,7 @@ def render(description: Description, *, pid: str, minted: datetime) -> bytes:
     people = "; ".join(one.name.replace(";", ",") for one in description.creators)
     lines = [
         "erc:",
-        _line("who", people or description.owner.name),
+        _line("who", people or _UNAVAILABLE),
         _line("what", description.title),
         _line("when", _day(description.published)),
         _line("where", pid),

@@ -132,13 +132,15 @@ def _supplier(description: Description) -> dict[str, Any]:
 
 
 def _manufacturer(creators: tuple[Agent, ...]) -> dict[str, Any]:
-    """The organisation of all creators; empty if there are several, since one is allowed."""
-    organizations = {
-        Organization(name=one.name, ror=one.ror, url=one.url)
-        for one in creators
+    """The one organisation of all creators; empty if there is none or several."""
+    groups = [
+        {Organization(name=one.name, ror=one.ror, url=one.url)}
         if one.kind == "organization"
-    } | {organization for one in creators for organization in one.affiliations}
-    return _organization(organizations.pop()) if len(organizations) == 1 else {}
+        else set(one.affiliations)
+        for one in creators
+    ]
+    shared = set.intersection(*groups) if groups else set()
+    return _organization(shared.pop()) if len(shared) == 1 else {}
 
 
 def _licenses(description: Description) -> list[dict[str, Any]]:

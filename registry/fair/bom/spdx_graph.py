@@ -10,6 +10,8 @@ from registry.fair.serialise import drop_empty
 
 _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
+#: SPDX's word for what the author of a document does not state.
+NO_ASSERTION = "NOASSERTION"
 
 
 class SpdxGraph:
@@ -84,6 +86,10 @@ class SpdxGraph:
                 externalRef=external_refs("altWebPage", agent.url),
             )
         return self._agents[agent]
+
+    def unknown_agent(self) -> str:
+        """The element of an agent whom the record does not name."""
+        return self.add("Agent", "agent", name=NO_ASSERTION)
 
     def tool(self, tool: Software) -> str:
         """The element of a program; equal programs share one."""

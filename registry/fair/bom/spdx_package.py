@@ -34,12 +34,12 @@ def add_package(graph: SpdxGraph, description: Description) -> str:
         "software_contentIdentifier": [_content_id(description.swhid)],
     }
     if description.kind == "dataset":
-        # SPDX allows one originator of a data set. Several creators are represented by the owner
-        # of the namespace, and named in a relationship.
-        single = creators if len(creators) == 1 else [shared["suppliedBy"]]
+        # SPDX requires one originator of a data set. Several creators are represented by the
+        # first, and all are named in a relationship.
+        single = creators[:1] or [graph.unknown_agent()]
         shared |= {"originatedBy": single} | _dataset_properties(description)
         package = graph.add_as(graph.base, "dataset_DatasetPackage", **shared)
-        if single != creators:
+        if len(creators) > 1:
             graph.relate(package, "other", creators, "created by")
         return package
     return graph.add_as(graph.base, "ai_AIPackage", **shared, **_ai_properties(description))

@@ -94,7 +94,7 @@ def _record(description: Description) -> dict[str, Any]:
         "url": description.landing,
         "license": compact(filter(None, map(iri, license.uris if license else ())))
         or (license.expression if license else NO_LICENSE),
-        "creator": compact(_agent(one) for one in description.creators or (description.owner,)),
+        "creator": compact(_agent(one) for one in description.creators),
         "publisher": drop_empty(
             **{"@type": "sc:Organization", "@id": publisher.ror},
             name=publisher.name,

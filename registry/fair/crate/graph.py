@@ -117,11 +117,10 @@ def organization(graph: CrateGraph, one: Organization, *, contact_url: str | Non
 def people(graph: CrateGraph, description: Description) -> dict[str, Any]:
     """Publisher, creators, contributors and funders as properties of the root."""
     hub = description.hub
-    creators = description.creators or (description.owner,)
     contact = description.contact
     return {
         "publisher": organization(graph, hub.publisher, contact_url=hub.url),
-        "creator": compact(agent(graph, one) for one in creators),
+        "creator": compact(agent(graph, one) for one in description.creators),
         "contributor": compact(agent(graph, one) for one in description.contributors),
         "maintainer": agent(graph, contact) if contact else None,
         "sourceOrganization": agent(graph, description.owner)

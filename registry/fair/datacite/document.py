@@ -5,7 +5,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from registry.fair.datacite.people import agent_of, contributors_of, ror_of
+from registry.fair.datacite.people import contributors_of, creators_of, ror_of
 from registry.fair.datacite.relations import related
 from registry.fair.datacite.xml import tree
 from registry.fair.description import Description
@@ -34,10 +34,8 @@ def render_xml(description: Description) -> bytes:
 def document(description: Description) -> dict[str, Any]:
     """The ``attributes`` of DataCite's REST API.
 
-    ``doi`` is absent unless one is registered; the ARK is an alternate identifier. If the card
-    names no creator, which is required, it is the namespace's owner.
+    ``doi`` is absent unless one is registered; the ARK is an alternate identifier.
     """
-    creators = description.creators or (description.owner,)
     return drop_empty(
         doi=identifier_of(description.doi).value if description.doi else None,
         url=description.landing,
@@ -45,7 +43,7 @@ def document(description: Description) -> dict[str, Any]:
             "resourceTypeGeneral": _TYPES[description.kind],
             "resourceType": "Machine learning model" if description.kind == "model" else "Data set",
         },
-        creators=[agent_of(agent) for agent in creators],
+        creators=creators_of(description),
         titles=_titles(description),
         publisher=_publisher(description),
         publicationYear=f"{description.published.year:04d}",

@@ -19,6 +19,16 @@ _CONTRIBUTORS = {
 }
 
 
+#: DataCite's standard value for an unavailable, possibly unknown value (appendix 3). A creator is
+#: required.
+UNAVAILABLE = ":unav"
+
+
+def creators_of(description: Description) -> list[dict[str, Any]]:
+    """The creators, or :data:`UNAVAILABLE`."""
+    return [agent_of(one) for one in description.creators] or [{"name": UNAVAILABLE}]
+
+
 def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
     """A creator or contributor; only names in DataCite's form ``Family, Given`` are split."""
     family, comma, given_name = agent.name.partition(",")

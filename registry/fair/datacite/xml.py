@@ -92,7 +92,7 @@ def _people(role: str, agents: list[dict[str, Any]]) -> Element:
 
 
 def _agent(role: str, agent: Mapping[str, Any]) -> Element:
-    children = [element(f"{role}Name", agent["name"], {"nameType": agent["nameType"]})]
+    children = [element(f"{role}Name", agent["name"], {"nameType": agent.get("nameType")})]
     children += [element(key, agent[key]) for key in ("givenName", "familyName") if key in agent]
     children += [
         element("nameIdentifier", one["nameIdentifier"], _scheme(one, "nameIdentifierScheme"))

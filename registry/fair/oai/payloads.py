@@ -70,13 +70,12 @@ def oai_datacite(description: Description) -> Element:
 
 def _dublin_core(description: Description) -> list[tuple[str, Iterable[str | None]]]:
     licence = description.license
-    creators = description.creators or (description.owner,)
     subjects = dict.fromkeys((*description.keywords, description.task))
     sources = (one.pid or one.url for one in description.derived_from)
     relations = (description.concept_pid, *(paper.url for paper in description.papers))
     return [
         ("title", (description.title,)),
-        ("creator", (agent.name for agent in creators)),
+        ("creator", (agent.name for agent in description.creators)),
         ("subject", subjects),
         ("description", (description.description,)),
         ("publisher", (description.hub.publisher.name,)),

@@ -246,7 +246,7 @@ def cff(data: bytes) -> Told:
     told = yaml.safe_load(data)
     swhids = [one["value"] for one in told["identifiers"] if one["type"] == "swh"]
     pid, concept = [one["value"] for one in told["identifiers"] if one["type"] == "url"]
-    people = told["authors"]
+    people = {f"{one['given-names']} {one['family-names']}": one for one in told["authors"]}
     return {
         "pid": pid,
         "concept": concept,
@@ -259,8 +259,8 @@ def cff(data: bytes) -> Told:
         "version": told["version"],
         "published": told["date-released"],
         "license": [f"{_SPDX}{told['license']}"],
-        "creators": [one["family-names"] for one in people],
-        "orcids": {one["family-names"]: one["orcid"] for one in people if "orcid" in one},
+        "creators": list(people),
+        "orcids": {name: one["orcid"] for name, one in people.items() if "orcid" in one},
         "keywords": told["keywords"],
     }
 

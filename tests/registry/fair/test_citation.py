@@ -31,7 +31,8 @@ import json, pathlib, sys
 from pybtex.database import parse_file
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.bib")):
     [(key, entry)] = parse_file(str(path), "bibtex").entries.items()
-    found = {"key": key, "type": entry.type, "people": list(map(str, entry.persons["author"]))}
+    people = list(map(str, entry.persons.get("author", [])))
+    found = {"key": key, "type": entry.type, "people": people}
     path.with_suffix(".json").write_text(json.dumps(found | dict(entry.fields)))
 """
 _ODD = replace(
@@ -88,7 +89,7 @@ def test_their_readers_take_them_and_say_who_when_and_where(read: Path, name: st
 @pytest.mark.slow
 def test_authors_are_told_apart_whatever_they_are_called(read: Path) -> None:
     people = {name: _bibtex(read, name)["people"] for name in ALL}
-    assert people["least"] == ["{lab}"]
+    assert people["least"] == []
     assert people["most"] == ["Carberry, Josiah", "Beispiel, Ada"]
     assert people["odd"] == [
         "Carberry, Josiah",
@@ -117,7 +118,8 @@ def test_the_citation_file_agrees_with_the_description(name: str) -> None:
 def test_people_keep_what_is_known_of_them() -> None:
     first, second = citation.document(MOST)["authors"]
     assert first == {
-        "family-names": "Josiah Carberry",
+        "family-names": "Carberry",
+        "given-names": "Josiah",
         "orcid": "https://orcid.org/0000-0002-1825-0097",
         "affiliation": "Brown University",
     }
@@ -131,8 +133,8 @@ def test_people_keep_what_is_known_of_them() -> None:
 def test_what_is_absent_is_not_mentioned() -> None:
     document = citation.document(LEAST)
     assert not document.keys() & {"abstract", "license", "license-url", "doi", "keywords"}
-    assert [one["name"] for one in document["authors"]] == ["lab"]
-    assert not citation.bibtex_fields(LEAST).keys() & {"doi", "note"}
+    assert document["authors"] == [{"name": "anonymous"}]
+    assert not citation.bibtex_fields(LEAST).keys() & {"author", "doi", "note"}
 
 
 def test_licences_that_the_format_does_not_list_are_linked() -> None:

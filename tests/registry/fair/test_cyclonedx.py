@@ -246,8 +246,11 @@ def test_the_manufacturer_is_named_where_there_is_one_only() -> None:
     brown = MOST.creators[0]
     elsewhere = Agent(name="Else", affiliations=(Organization(name="Elsewhere"),))
 
-    assert _model(MOST)["manufacturer"]["url"] == ["https://ror.org/05gq02987"]
+    alone = _model(replace(MOST, creators=(brown, replace(brown, name="Also Brown"))))
+    assert alone["manufacturer"]["url"] == ["https://ror.org/05gq02987"]
     assert "manufacturer" not in _model(replace(MOST, creators=(brown, elsewhere)))
+    # Where the second creator works is not known.
+    assert "manufacturer" not in _model(MOST)
 
 
 def test_a_later_bill_of_a_version_has_a_higher_number() -> None:

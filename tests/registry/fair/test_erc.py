@@ -19,7 +19,7 @@ def lines(description: Description, pid: str = PID) -> list[str]:
 def test_a_version_is_told_with_its_promise() -> None:
     assert lines(LEAST) == [
         "erc:",
-        "who:    lab",
+        "who:    (:unav)",
         "what:   galaxy-cnn",
         "when:   20260301",
         f"where:  {PID}",

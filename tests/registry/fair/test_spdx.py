@@ -266,10 +266,19 @@ def test_a_data_set_of_several_people_names_them_all() -> None:
     several = replace(DATASET, creators=MOST.creators)
     package = _elements(several)[several.pid]
 
-    assert [_elements(several)[one]["name"] for one in package["originatedBy"]] == ["lab"]
+    (first,) = package["originatedBy"]
+    assert _elements(several)[first]["name"] == MOST.creators[0].name
     assert {one["name"] for one in _related(several, several.pid, "other")} == {
         one.name for one in MOST.creators
     }
+
+
+def test_a_data_set_of_unknown_people_names_nobody() -> None:
+    nobody = replace(DATASET, creators=())
+    (first,) = _elements(nobody)[nobody.pid]["originatedBy"]
+    assert _elements(nobody)[first]["type"] == "Agent"
+    assert _elements(nobody)[first]["name"] == "NOASSERTION"
+    assert not _related(nobody, nobody.pid, "other")
 
 
 def test_what_is_absent_is_not_mentioned() -> None:
