@@ -126,7 +126,7 @@ def _author(agent: Agent) -> dict[str, str]:
     return drop_empty(
         **{
             "family-names": name.family,
-            "given-names": name.given,
+            "given-names": name.given_names,
             "name-particle": name.particle,
             "name-suffix": name.suffix,
             "orcid": agent.orcid,

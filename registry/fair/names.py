@@ -27,7 +27,7 @@ class NameParts:
     """Parts of a name, ``""`` where absent; a name of one word is a family name."""
 
     family: str
-    given: str = ""
+    given_names: str = ""
     particle: str = ""
     suffix: str = ""
 
@@ -54,7 +54,7 @@ def _of_pieces(pieces: list[str]) -> NameParts:
     """``Family, Given``, ``Family, Suffix, Given`` or ``Given Family, Suffix``."""
     if len(pieces) == 2 and _SUFFIX.fullmatch(pieces[1]):
         whole = name_parts(pieces[0])
-        return NameParts(whole.family, whole.given, whole.particle, pieces[1])
+        return NameParts(whole.family, whole.given_names, whole.particle, pieces[1])
     particle, family = _family(pieces[0].split())
     return NameParts(family, pieces[-1], particle, pieces[1] if len(pieces) == 3 else "")
 
