@@ -41,7 +41,7 @@ def name_parts(name: str) -> NameParts:
         return NameParts(family=name.strip())
     words = pieces[0].split()
     if len(words) > 1 and _FAMILY_FIRST.match(pieces[0]):
-        return NameParts(family=words[0], given=" ".join(words[1:]))
+        return NameParts(family=words[0], given_names=" ".join(words[1:]))
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = max(len(words) - 1, 0)
     while start > 1 and words[start - 1].casefold() in _PARTICLES:
