@@ -2,7 +2,8 @@
 
 The ETag of a file is its SHA-256, or the name that another protocol gives the same bytes;
 ``Repr-Digest`` (RFC 9530) is always the SHA-256. Links lead from a file of a version to its record:
-``collection`` to its page, ``describedby`` to its metadata. The bytes are sent by the first of:
+``collection`` to its pages, ``describedby`` to its metadata, ``linkset`` to all links. The bytes
+are sent by the first of:
 
 1. nginx, by ``X-Accel-Redirect``, if HPCFAIR_ACCEL names its internal location;
 2. the bucket, by redirection, if the store is one and HPCFAIR_S3_REDIRECT is on;
@@ -28,8 +29,9 @@ from django.utils.http import content_disposition_header
 from hub.headers import shared
 from hub.ranges import ranged
 from registry.fair.files import media_type
-from registry.fair.signposting import header, typed
+from registry.fair.signposting import header, of_part, typed
 from registry.selectors.fair.hub import repository_address
+from registry.selectors.repository.revision import is_newest
 from registry.selectors.storage.blob import blob_open, blob_path, blob_url
 from registry.services.repository.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
@@ -121,15 +123,17 @@ def serve_blob(
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
-        place = repository_address(version.mlmodel)
-        metadata = place.version(version.oid, "/metadata/jsonld")
-        links = [
-            typed("", "collection", place.version(version.oid), "text/html"),
-            typed("", "describedby", metadata, "application/ld+json"),
-        ]
-        response.headers["Link"] = header(links)
+        response.headers["Link"] = _links(version)
     # The bytes' own cache control counts: a redirection to a bucket is never cached.
     return shared(response) if cache_control.startswith("public") else response
+
+
+def _links(version: Revision) -> str:
+    place = repository_address(version.mlmodel)
+    pages = [*([place.concept] if is_newest(version) else []), place.version(version.oid)]
+    metadata = place.version(version.oid, "/metadata/jsonld")
+    parts = of_part("", pages, place.version(version.oid, "/linkset"))
+    return header([*parts, typed("", "describedby", metadata, "application/ld+json")])
 
 
 def _answer(

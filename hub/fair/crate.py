@@ -53,7 +53,7 @@ def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
     # Its metadata change with the builds of the version.
     response.headers["Cache-Control"] = caching(mlmodel, fixed=False)
     links = [
-        signposting.typed("", "collection", description.landing, "text/html"),
+        *signposting.of_part("", description.pages, description.linkset_url),
         signposting.typed("", "profile", rocrate.PROFILE),
     ]
     response.headers["Link"] = signposting.header(links)

@@ -9,6 +9,7 @@ from hub.fair.documents import LINKSET, LINKSET_TEXT, document
 from hub.fair.headers import typed
 from registry.fair.description import Description
 from registry.fair.formats import FORMATS, Format
+from registry.fair.signposting import metadata_url
 
 _PAGE = "text/html"
 # The canonical JSON-LD precedes other formats of its media type.
@@ -34,7 +35,13 @@ def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> Htt
     response = document(request, description, format_)
     if description.status == "withdrawn" and response.status_code == 200:
         response.status_code = 410
-    return typed(response, description, request)
+    return typed(response, description, request, _location(description, format_))
+
+
+def _location(description: Description, format_: Format) -> str:
+    if format_ in (LINKSET, LINKSET_TEXT):
+        return description.linkset_url
+    return metadata_url(description, format_)
 
 
 def preferred(request: HttpRequest, formats: Sequence[Format]) -> Format | None:

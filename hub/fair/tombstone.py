@@ -30,7 +30,7 @@ def tombstone(request: HttpRequest, withdrawn: ResolvedIdentifier) -> HttpRespon
     page = render(request, "fair/tombstone.html", context, status=GONE)
     # Another repository may get the same address.
     page.headers["Cache-Control"] = "private, no-cache"
-    return typed(page, description, request)
+    return typed(page, description, request, description.landing)
 
 
 def tombstone_at(

@@ -57,7 +57,8 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "findings": findings_of(revision) if context["may_write"] else (),
         **cited(description),
     }
-    return typed(render(request, "mlmodel/card.html", context), description, request)
+    response = render(request, "mlmodel/card.html", context)
+    return typed(response, description, request, description.landing)
 
 
 @repository_page

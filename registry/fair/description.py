@@ -131,6 +131,17 @@ class Description:
     unknown: dict[str, object] = field(default_factory=dict)
 
     @property
+    def is_current(self) -> bool:
+        """Whether the page of the repository shows this version: it is the newest one."""
+        return self.status != "withdrawn" and self.versions[:1] == (self.pid,)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """Addresses of the landing page: for the newest version that of the repository, then that
+        of the version, for consumers that take the last of several links."""
+        return (self.concept_landing, self.landing) if self.is_current else (self.landing,)
+
+    @property
     def size_bytes(self) -> int:
         """Size of all files."""
         return sum(file.size_bytes for file in self.files)

@@ -80,24 +80,30 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
     return list(dict.fromkeys(page_links))
 
 
-def of_file(description: Description, file: FileDescription) -> list[Link]:
-    """The links of a file's answer: the page of its version."""
-    return [typed(file.url, "collection", description.landing, "text/html")]
+def of_part(url: str, pages: Iterable[str], linkset_url: str) -> list[Link]:
+    """The links of a file or crate: the pages of its version, and the link set of these."""
+    return [
+        *(typed(url, "collection", page, "text/html") for page in pages),
+        typed(url, "linkset", linkset_url, LINKSET_TYPE),
+    ]
 
 
 def of_metadata(description: Description, format_: Format) -> list[Link]:
-    """The links of a metadata document's answer: the page that it describes."""
+    """The links of a metadata document: the pages that it describes, and their link set."""
     url = metadata_url(description, format_)
-    return [typed(url, "describes", description.landing, "text/html")]
+    return [
+        *(typed(url, "describes", page, "text/html") for page in description.pages),
+        typed(url, "linkset", description.linkset_url, LINKSET_TYPE),
+    ]
 
 
 def links(description: Description) -> list[Link]:
-    """Every link of a version: of its pages, its files and its metadata."""
-    every = of_landing(description)
-    if description.versions[:1] == (description.pid,):
-        every += of_landing(description, anchor=description.concept_landing)
-    for file in _files(description):
-        every += of_file(description, file)
+    """Every link of a version: of its pages, its crate, its files and its metadata."""
+    every: list[Link] = []
+    for page in description.pages:
+        every += of_landing(description, anchor=page)
+    for url in _item_urls(description):
+        every += of_part(url, description.pages, description.linkset_url)
     for one in formats_of(description.kind):
         every += of_metadata(description, one)
     return every
@@ -188,6 +194,11 @@ def _items(description: Description, page: str) -> list[Link]:
     files = [typed(page, "item", file.url, file.media_type) for file in _files(description)]
     crate = typed(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
     return [crate, *files] if files else []
+
+
+def _item_urls(description: Description) -> list[str]:
+    files = [file.url for file in _files(description)]
+    return [description.crate_url, *files] if files else []
 
 
 def _files(description: Description) -> tuple[FileDescription, ...]:

@@ -73,7 +73,7 @@ def _identity(description: Description) -> dict[str, Any]:
     return {
         "identifier": [
             description.pid,
-            description.landing,
+            *reversed(description.pages),
             *([description.doi] if description.doi else []),
             *(
                 {"@type": "PropertyValue", "propertyID": "SWHID", "value": swhid}

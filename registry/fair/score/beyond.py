@@ -24,15 +24,28 @@ _ROR = "https://ror.org/"
 _LINKS = ("cite-as", "type", "describedby", "linkset")
 _MAX_HEADER_BYTES = 4096
 _MIN_PAGE_TEXT = 150
+# Relation of a page to its parts, and of these to the page.
+_WAYS_BACK = {"item": "collection", "describedby": "describes"}
 
 
 def _signposts(harvest: Harvest) -> Outcome:
     page = {harvest.landing.url, harvest.landing.final}
     # Headers escape delimiters; link sets have the addresses unescaped.
     linkset = {(link.rel, unquote(link.target)) for link in harvest.linkset if link.anchor in page}
+    backs = {
+        back: {
+            unquote(one.anchor) for one in harvest.linkset if one.rel == back and one.target in page
+        }
+        for back in _WAYS_BACK.values()
+    }
     absent = {link.rel for link in harvest.links if (link.rel, unquote(link.target)) not in linkset}
     faults = [f"The Link header has no {rel}." for rel in _LINKS if not harvest.targets(rel)]
     faults += [f"The link set lacks the header's {rel}." for rel in sorted(absent)]
+    faults += [
+        f"The link set has no {back} link from {target[:200]}."
+        for rel, back in _WAYS_BACK.items()
+        for target in sorted({target for one, target in linkset if one == rel} - backs[back])
+    ][:3]
     if harvest.header_bytes >= _MAX_HEADER_BYTES:
         faults.append("The Link header is longer than 4 KiB.")
     evidence = "" if faults else f"{len(harvest.linkset)} links"

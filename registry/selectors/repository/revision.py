@@ -46,6 +46,13 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
     return revision
 
 
+def is_newest(revision: Revision) -> bool:
+    """Whether the default branch of its MLModel, which is loaded, leads to ``revision``."""
+    mlmodel = revision.mlmodel
+    heads = mlmodel.refs.filter(kind=RefKind.BRANCH, name=mlmodel.default_branch)
+    return heads.filter(revision=revision).exists()
+
+
 def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
     """Split ``<revision>/<path>`` of an address, where the revision's name may hold slashes.
 

@@ -45,11 +45,13 @@ def test_what_describes_a_page_is_there_and_leads_back(client: Client, record: M
         assert answer.headers["Content-Type"].partition(";")[0] == link.type
         if link.profile:
             assert link.profile in answer.headers["Content-Type"]
-        (back,) = links_in(answer.headers["Link"], link.target)
-        assert (back.rel, back.target) == (
-            "describes",
-            f"http://127.0.0.1:8000{PAGE}?revision={oid}",
-        )
+        own = f"http://127.0.0.1:8000{PAGE}"
+        back = {(one.rel, one.target) for one in links_in(answer.headers["Link"], link.target)}
+        assert back == {
+            ("describes", own),
+            ("describes", f"{own}?revision={oid}"),
+            ("linkset", f"{own}/linkset?revision={oid}"),
+        }
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "sandbox" in answer.headers["Content-Security-Policy"]
         assert "galaxy-net-2.1.0" in answer.headers["Content-Disposition"]
@@ -76,8 +78,9 @@ def test_a_link_set_tells_of_the_page_of_every_file_and_of_every_document(
     assert answer.headers["Vary"].startswith("Accept")
     links = linkset_in(answer.content, PAGE)
     landing = f"http://127.0.0.1:8000{PAGE}?revision={oid}"
-    assert {one.target for one in links if one.rel == "collection"} == {landing}
-    assert sum(one.rel == "describes" for one in links) == len(formats_of("model"))
+    pages = {landing, f"http://127.0.0.1:8000{PAGE}"}
+    assert {one.target for one in links if one.rel == "collection"} == pages
+    assert sum(one.rel == "describes" for one in links) == 2 * len(formats_of("model"))
     items = [one for one in links if one.rel == "item" and one.anchor == landing]
     for item in items:
         if "/resolve/" in item.target:

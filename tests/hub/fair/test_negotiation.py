@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from hypothesis import given
@@ -12,6 +13,7 @@ from hub.fair.negotiation import preferred
 from registry.fair.formats import FORMATS, formats_of
 from registry.fair.score.served import links_in, page_in
 from registry.fair.signposting import LINKSET_TEXT_TYPE, LINKSET_TYPE, negotiated
+from registry.selectors.fair.identifier import identifier_of, pid_url
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.ref import ref_create
 from registry.states import RefKind
@@ -114,6 +116,30 @@ def test_every_answer_at_the_page_is_linked_and_says_that_others_exist(
         head = client.head(PAGE, headers={"Accept": accept})
         assert head.headers["Link"] == answer.headers["Link"]
         assert head.headers["Content-Type"] == answer.headers["Content-Type"]
+
+
+@pytest.mark.django_db
+def test_the_page_and_the_identifier_lead_to_one_resource(client: Client, record: MLModel) -> None:
+    """Whichever address was requested: the same location, citation and identifiers."""
+    revision = revision_get(record)
+    identifier = identifier_of(revision)
+    assert identifier is not None
+    pid = pid_url(identifier.name)
+    version = f"{settings.HUB_URL}{PAGE}?revision={revision.oid}"
+    own = f"{settings.HUB_URL}{PAGE}"
+    for address in (PAGE, pid.removeprefix(settings.HUB_URL)):
+        page = client.get(address, follow=True)
+        assert page["Content-Location"] == version, address
+        cited = [one.target for one in links_in(page["Link"], PAGE) if one.rel == "cite-as"]
+        assert cited == [pid], address
+        told = client.get(address, headers={"Accept": "application/ld+json"}, follow=True)
+        metadata = f"{own}/metadata/jsonld?revision={revision.oid}"
+        assert told["Content-Location"] == metadata, address
+        assert (told.json()["@id"], told.json()["identifier"][:3]) == (pid, [pid, version, own])
+    older = record.revisions.earliest("pk")
+    assert older != revision
+    told = client.get(f"{PAGE}?revision={older.oid}", headers={"Accept": "application/ld+json"})
+    assert own not in told.json()["identifier"], "its page shows another version"
 
 
 @pytest.mark.django_db

@@ -31,8 +31,9 @@ print(json.dumps({
 """
 
 
-def test_its_client_finds_everything_from_an_identifier(
-    live_server: LiveServer, charlie: User, lab: object, settings: Any
+@pytest.mark.parametrize("way", ["identifier", "page"])
+def test_its_client_finds_everything_from_either_address(
+    live_server: LiveServer, charlie: User, lab: object, settings: Any, way: str
 ) -> None:
     settings.HUB_URL = live_server.url
     record = make_record(charlie)
@@ -40,8 +41,12 @@ def test_its_client_finds_everything_from_an_identifier(
     identifier = identifier_of(revision)
     assert identifier is not None
     pid = pid_url(identifier.name)
-    found = json.loads(run("signposting", "python", "-c", READER, pid))
-    landing = f"{live_server.url}/lab/galaxy-net?revision={revision.oid}"
+    page = f"{live_server.url}/lab/galaxy-net"
+    start, landing = {
+        "identifier": (pid, f"{page}?revision={revision.oid}"),
+        "page": (page, page),
+    }[way]
+    found = json.loads(run("signposting", "python", "-c", READER, start))
     of_page = {tuple(link) for _, *link in found["page"]}
     of_set = {tuple(link) for context, *link in found["linkset"] if context == landing}
     assert ("cite-as", pid, "text/html") in of_page
@@ -60,4 +65,5 @@ def test_its_client_finds_everything_from_an_identifier(
             assert answer.status_code == 200, target
             assert answer.headers["Content-Type"].partition(";")[0] == kind, target
             if rel != "cite-as":
-                assert landing in answer.headers["Link"], target
+                assert f"<{landing}>" in answer.headers["Link"], target
+                assert 'rel="linkset"' in answer.headers["Link"], target

@@ -24,7 +24,6 @@ from registry.fair.signposting import (
     links,
     linkset,
     metadata_url,
-    of_file,
     of_landing,
     render_linkset,
     render_linkset_text,
@@ -111,16 +110,23 @@ def test_all_links_of_the_header_stand_in_the_link_set(description: Description)
         assert any(target["href"] == link.target for target in page[link.rel])
     for format_ in formats_of(description.kind):
         about = contexts[metadata_url(description, format_)]
-        assert [target["href"] for target in about["describes"]] == [description.landing]
+        assert [target["href"] for target in about["describes"]] == list(description.pages)
     assert json.loads(render_linkset(description)) == document
     assert b"profile" not in render_linkset(description)
 
 
-def test_files_lead_back_to_the_page() -> None:
-    contexts = {context["anchor"]: context for context in linkset(MOST)["linkset"]}
-    for file in MOST.files:
-        assert contexts[file.url]["collection"] == [{"href": MOST.landing, "type": "text/html"}]
-        assert targets(of_file(MOST, file), "collection") == [MOST.landing]
+@every
+def test_whatever_a_page_names_leads_back_to_it(description: Description) -> None:
+    """Level 2: the link set holds the way back, of the crate as well, to either address."""
+    contexts = {context["anchor"]: context for context in linkset(description)["linkset"]}
+    for page in description.pages:
+        for rel, back in (("item", "collection"), ("describedby", "describes")):
+            for named in contexts[page].get(rel, ()):
+                ways = [target["href"] for target in contexts[named["href"]][back]]
+                assert page in ways, (rel, named)
+    assert MOST.pages == (MOST.concept_landing, MOST.landing)
+    assert WITHDRAWN.pages == (WITHDRAWN.landing,)
+    assert MOST.crate_url in contexts or description is not MOST
 
 
 def test_the_newest_version_is_found_under_the_address_of_the_model() -> None:

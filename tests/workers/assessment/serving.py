@@ -49,7 +49,8 @@ def serve_record(site: Site, made: Description) -> None:
         return Reply(status, page.encode(), {"Content-Type": "text/html", "Link": header})
 
     path = made.landing.removeprefix(site.url)
-    site.answers[path] = landing
+    for address in made.pages:
+        site.answers[address.removeprefix(site.url)] = landing
     linkset = signposting.render_linkset(made)
     site.answers[made.linkset_url.removeprefix(site.url)] = Reply(
         status, linkset, {"Content-Type": signposting.LINKSET_TYPE}
@@ -74,10 +75,11 @@ def serve_file(
         site.answers[file.url.removeprefix(site.url)] = Reply(410)
         return
     digest = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+    parts = signposting.of_part(file.url, made.pages, made.linkset_url)
     headers = {
         "Content-Type": file.media_type,
         "Repr-Digest": f"sha-256=:{digest}:",
-        "Link": signposting.header(signposting.of_file(made, file)),
+        "Link": signposting.header(parts),
     }
     body = content(file.path) if data is None else data
     site.answers[file.url.removeprefix(site.url)] = Reply(body=body, headers=headers)
