@@ -75,7 +75,8 @@ class Benchmark:
 
     Attributes:
         id: SHA-256 of the record.
-        document_url: The whole record, of schema ``hpcfair.bench/1``.
+        document_url: The whole record, of schema ``hpcfair.bench/1``; "" if it was deleted.
+            ``url`` is then a name only.
         ratio: Candidate's latency over the baseline's, with its confidence interval; below 1 is
             faster.
         samples: Number of timed runs.
@@ -109,6 +110,11 @@ class Benchmark:
     backend: str | None = None
     reproduces: str | None = None
 
+    @property
+    def page_url(self) -> str | None:
+        """Address of its page; ``None`` if it was deleted."""
+        return self.url if self.document_url else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildDescription:
@@ -118,6 +124,7 @@ class BuildDescription:
         deviation: Measures of the difference between its outputs and the reference's.
         accuracy, accuracy_reference: Share of correct samples, of the build and the reference.
         reproduced: Whether the latest run of the test tensors agreed; ``None`` before the first.
+        is_available: False if it was deleted: ``url`` is then a name only.
     """
 
     uuid: str
@@ -137,6 +144,12 @@ class BuildDescription:
     accuracy_reference: float | None = None
     is_baseline: bool = False
     reproduced: bool | None = None
+    is_available: bool = True
+
+    @property
+    def page_url(self) -> str | None:
+        """Address of its page; ``None`` if it was deleted."""
+        return self.url if self.is_available else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +164,14 @@ class Hardware:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """Safety findings of the newest inspection, a sentence each. If ``is_accepted``, the hub runs
-    the network; otherwise ``findings`` have the reason."""
+    the network; otherwise ``findings`` have the reason. ``url`` is the job, whose page has been
+    deleted unless ``is_available``."""
 
     is_accepted: bool
     at: datetime
     url: str
     findings: tuple[str, ...] = ()
+    is_available: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

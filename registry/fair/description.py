@@ -131,9 +131,14 @@ class Description:
     unknown: dict[str, object] = field(default_factory=dict)
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether only this record is left: see :mod:`registry.fair.withdrawal`."""
+        return self.status == "withdrawn"
+
+    @property
     def is_current(self) -> bool:
         """Whether the page of the repository shows this version: it is the newest one."""
-        return self.status != "withdrawn" and self.versions[:1] == (self.pid,)
+        return not self.is_withdrawn and self.versions[:1] == (self.pid,)
 
     @property
     def pages(self) -> tuple[str, ...]:

@@ -77,7 +77,10 @@ class License:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDescription:
-    """A file of the version or of a build; the bytes at ``url`` never change."""
+    """A file of the version or of a build; the bytes at ``url`` never change.
+
+    ``is_available`` is false if they were deleted: ``url`` is then a name only.
+    """
 
     path: str
     url: str
@@ -85,6 +88,12 @@ class FileDescription:
     sha256: str
     media_type: str
     role: FileRole = "other"
+    is_available: bool = True
+
+    @property
+    def content_url(self) -> str | None:
+        """Address of the bytes; ``None`` if they were deleted."""
+        return self.url if self.is_available else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,7 +203,7 @@ def _item_urls(description: Description) -> list[str]:
 
 def _files(description: Description) -> tuple[FileDescription, ...]:
     """Downloadable files; withdrawn versions have none."""
-    return () if description.status == "withdrawn" else description.files
+    return () if description.is_withdrawn else description.files
 
 
 def _rank(order: tuple[str, ...], link: Link) -> int:

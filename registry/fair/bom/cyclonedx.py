@@ -184,17 +184,20 @@ def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
 
 def _external(description: Description) -> list[dict[str, str]]:
     license = description.license
+    crate = None if description.is_withdrawn else description.crate_url
     single = [
         ("website", description.landing, None),
         ("other", description.pid, "persistent identifier of this version"),
         ("other", description.concept_pid, "persistent identifier of all versions"),
         ("other", description.doi, "DOI of this version"),
-        ("distribution", description.crate_url, "all files with their metadata, RO-Crate"),
+        ("distribution", crate, "all files with their metadata, RO-Crate"),
         ("vcs", description.code.url if description.code else None, None),
         ("quality-metrics", description.fair.url if description.fair else None, "FAIR score"),
     ]
     papers = [("documentation", paper.url, paper.title) for paper in description.papers]
-    cards = [("model-card", one.url, None) for one in description.files if one.role == "card"]
+    cards = [
+        ("model-card", one.content_url, None) for one in description.files if one.role == "card"
+    ]
     texts = [("license", address, None) for address in (license.uris if license else ())]
     links = (*single, *papers, *cards, *texts)
     return [one for link in links for one in reference(*link)]

@@ -57,7 +57,7 @@ def file_component(file: FileDescription) -> dict[str, Any]:
         type="file",
         name=file.path,
         hashes=[{"alg": "SHA-256", "content": file.sha256}],
-        externalReferences=reference("distribution", file.url),
+        externalReferences=reference("distribution", file.content_url),
         properties=properties_of(fileSizeBytes=str(file.size_bytes), fileRole=file.role),
     )
 
@@ -133,8 +133,10 @@ def build_component(description: Description, build: BuildDescription, ref: str)
         group=description.repository.partition("/")[0],
         name=f"{description.name} for {build.target}",
         version=description.version,
-        externalReferences=reference("website", build.url)
-        + reference("quality-metrics", benchmark.url),
+        externalReferences=[
+            *reference("website", build.page_url),
+            *reference("quality-metrics", benchmark.page_url),
+        ],
         components=[file_component(file) for file in build.files],
         modelCard={
             "quantitativeAnalysis": {"performanceMetrics": metrics_of(benchmark, build.target)}

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from registry.fair.activities import Activity, ActivityKind, BuildDescription, Energy
 from registry.fair.bom.common import Value, text_of, utc
-from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_refs, sha256
+from registry.fair.bom.spdx_graph import NOWHERE, SpdxGraph, entry, external_refs, sha256
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
@@ -46,12 +46,12 @@ def _add_result(
         "ai_AIPackage",
         "build-result",
         name=f"{description.title} for {build.target}",
-        externalRef=external_refs("metrics", build.benchmark.url),
+        externalRef=external_refs("metrics", build.benchmark.page_url),
         suppliedBy=maker,
         releaseTime=utc(build.created),
         software_packageVersion=description.version,
-        software_downloadLocation=build.url,
-        software_homePage=build.url,
+        software_downloadLocation=build.page_url or NOWHERE,
+        software_homePage=build.page_url,
         software_primaryPurpose="model",
         ai_metric=_metrics(build),
         ai_energyConsumption=_energy(build.benchmark.energy),
@@ -61,7 +61,7 @@ def _add_result(
             "software_File",
             "build-file",
             name=file.path,
-            externalRef=external_refs("binaryArtifact", file.url),
+            externalRef=external_refs("binaryArtifact", file.content_url),
             verifiedUsing=sha256(file.sha256),
             software_fileKind="file",
         )

@@ -12,6 +12,8 @@ _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
 #: SPDX's word for what the author of a document does not state.
 NO_ASSERTION = "NOASSERTION"
+#: SPDX's individual for "no element", as the required download location of what was deleted.
+NOWHERE = "https://spdx.org/rdf/3.0.1/terms/Core/NoneElement"
 
 
 class SpdxGraph:

@@ -7,7 +7,7 @@ download location, a purpose and times.
 from typing import Any
 
 from registry.fair.bom.common import slice_of, text_of, utc
-from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, external_refs
+from registry.fair.bom.spdx_graph import NOWHERE, SpdxGraph, entry, external_id, external_refs
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.parts import Emissions, NetworkDescription, QualityEvaluation
@@ -29,7 +29,7 @@ def add_package(graph: SpdxGraph, description: Description) -> str:
         "releaseTime": utc(description.published),
         "validUntilTime": utc(withdrawal.at) if withdrawal else None,
         "software_packageVersion": description.version,
-        "software_downloadLocation": description.crate_url,
+        "software_downloadLocation": NOWHERE if withdrawal else description.crate_url,
         "software_homePage": description.landing,
         "software_contentIdentifier": [_content_id(description.swhid)],
     }

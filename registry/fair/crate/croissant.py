@@ -75,7 +75,7 @@ def _data(description: Description) -> dict[str, Any]:
         "sameAs": iri(description.doi),
         "citation": compact(filter(None, (iri(paper.url) for paper in description.papers))),
         "prov:wasDerivedFrom": compact({"@id": one} for one in sources if one),
-        "distribution": [_file(file) for file in description.files],
+        "distribution": [_file(file) for file in description.files if file.is_available],
     }
 
 
@@ -149,11 +149,13 @@ def _log_text(description: Description) -> str:
 
 
 def _log(description: Description) -> dict[str, Any]:
+    # The tables are deleted with the version; its builds are in the document.
+    tables = () if description.is_withdrawn else TABLES
     return {
-        "isLiveDataset": True,
+        "isLiveDataset": not description.is_withdrawn,
         "isBasedOn": {"@id": description.pid},
-        "distribution": [_table_file(description, table) for table in TABLES],
-        "recordSet": [*map(_table_records, TABLES), *_builds(description.builds)],
+        "distribution": [_table_file(description, table) for table in tables],
+        "recordSet": [*map(_table_records, tables), *_builds(description.builds)],
     }
 
 
@@ -234,5 +236,5 @@ def _build(one: BuildDescription) -> dict[str, Any]:
         "builds/ratio": figures.ratio,
         "builds/ratio_low": figures.ratio_low,
         "builds/ratio_high": figures.ratio_high,
-        "builds/record": figures.document_url,
+        "builds/record": figures.document_url or None,
     }

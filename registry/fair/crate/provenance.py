@@ -130,7 +130,7 @@ def _scan(graph: CrateGraph, one: Scan) -> Entity:
         "CreativeWork",
         name="Safety scan",
         description=" ".join((verdict, *one.findings)),
-        url=one.url,
+        url=one.url if one.is_available else None,
         dateCreated=one.at.isoformat(),
     )
 
@@ -147,7 +147,6 @@ def _things(graph: CrateGraph, addresses: tuple[str, ...], ids: Mapping[str, str
                 iri(address) or local("thing", address),
                 "CreativeWork",
                 name=address,
-                url=iri(address),
             )
         )
     return references
@@ -173,7 +172,7 @@ def _build(graph: CrateGraph, one: BuildDescription, root: str, ids: Mapping[str
         one.url,
         "CreativeWork",
         name=f"Build for {one.target} ({one.backend}, {one.tolerance})",
-        url=one.url,
+        url=one.page_url,
         dateCreated=one.created.isoformat(),
         isBasedOn={"@id": root},
         associatedMedia=compact({"@id": ids[file.url]} for file in one.files),

@@ -146,7 +146,7 @@ def _file(
         contentSize=str(file.size_bytes),
         encodingFormat=file.media_type.replace("; ", ";"),
         sha256=file.sha256,
-        contentUrl=file.url,
+        contentUrl=file.content_url,
         sdDatePublished=description.modified.isoformat() if outside else None,
     )
 

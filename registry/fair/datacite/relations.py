@@ -72,7 +72,9 @@ def _literature(description: Description) -> Iterator[_Link]:
 
 
 def _results(description: Description) -> Iterator[_Link]:
-    """Requirements, builds and their measurements."""
+    """Requirements, builds and their measurements, which are deleted with a withdrawn version."""
+    if description.is_withdrawn:
+        return
     for file in description.files:
         if file.role == "environment":
             yield _Link("Requires", file.url)

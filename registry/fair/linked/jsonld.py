@@ -165,11 +165,12 @@ def _content(description: Description) -> dict[str, Any]:
         "encodingFormat": "application/zip",
     }
     size = {"@type": "QuantitativeValue", "value": description.size_bytes, "unitText": "byte"}
-    cards = tuple(file.url for file in description.files if file.role == "card")
-    environments = tuple(file.url for file in description.files if file.role == "environment")
+    available = [file for file in description.files if file.is_available]
+    cards = tuple(file.url for file in available if file.role == "card")
+    environments = tuple(file.url for file in available if file.role == "environment")
     return {
         "distribution": [download(file) for file in description.files],
-        "encoding": crate if description.status != "withdrawn" else None,
+        "encoding": crate if not description.is_withdrawn else None,
         "size": size if description.files else None,
         "codemeta:readme": refs(cards),
         "hub:environment": refs(environments),

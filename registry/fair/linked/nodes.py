@@ -78,7 +78,7 @@ def download(value: FileDescription) -> dict[str, Any]:
     return drop_empty(
         **{"@id": iri(value.url), "@type": "DataDownload"},
         name=value.path,
-        contentUrl=iri(value.url),
+        contentUrl=iri(value.content_url),
         encodingFormat=value.media_type,
         contentSize=str(value.size_bytes),
         sha256=value.sha256,

@@ -60,6 +60,13 @@ def _record(url: str) -> dict[str, Any]:
             _property("doc:persistencePolicy", minCount=1, nodeKind=_IRI),
             _property("schema:distribution", node=_file()),
         ],
+        # The files of withdrawn versions are described, and not offered.
+        "sh:or": {
+            "@list": [
+                {"sh:property": _property("schema:creativeWorkStatus", hasValue="Withdrawn")},
+                {"sh:property": _property("schema:distribution", node=_downloadable())},
+            ]
+        },
     }
 
 
@@ -70,12 +77,16 @@ def _named() -> dict[str, Any]:
 def _file() -> dict[str, Any]:
     properties = [
         _one("schema:name", minLength=1),
-        _one("schema:contentUrl", nodeKind=_IRI),
+        _property("schema:contentUrl", maxCount=1, nodeKind=_IRI),
         _one("schema:encodingFormat", minLength=1),
         _one("schema:contentSize", pattern="^[0-9]+$"),
         _one("schema:sha256", pattern="^[0-9a-f]{64}$"),
     ]
     return {"@type": "sh:NodeShape", "sh:property": properties}
+
+
+def _downloadable() -> dict[str, Any]:
+    return {"@type": "sh:NodeShape", "sh:property": _property("schema:contentUrl", minCount=1)}
 
 
 def _one(path: str, **constraints: Any) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def expected(description: Description) -> Harvest:
         ),
         negotiated={one: one for one in signposting.negotiated(description.kind)},
         pids=tuple(_redirected(pid, page) for pid in pids),
-        files=tuple(_file(description, file) for file in description.files),
+        files=tuple(_file(description, file) for file in description.files if file.is_available),
         policy=_ok(description.hub.policy_url, "text/html"),
         shape=_ok(description.hub.shape_url, "text/turtle"),
     )
@@ -161,8 +161,6 @@ def _redirected(url: str, page: Answer) -> Answer:
 
 
 def _file(description: Description, file: FileDescription) -> FileAnswer:
-    if description.status == "withdrawn":
-        return FileAnswer(answer=Answer(url=file.url, statuses=(410,), final=file.url))
     if description.access != "open access" and file.role not in _OPEN_ROLES:
         return FileAnswer(answer=Answer(url=file.url, statuses=(401,), final=file.url))
     return FileAnswer(

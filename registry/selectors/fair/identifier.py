@@ -15,6 +15,7 @@ from django.db.models.lookups import Exact
 from registry.errors import NotFound
 from registry.fair import ark, freeze
 from registry.fair.description import Description
+from registry.fair.withdrawal import withdrawn
 from registry.ids import NAME_RE
 from registry.selectors.access import Actor, readable_repositories
 from registry.states import IdentifierKind, RepositoryKind
@@ -81,7 +82,7 @@ def withdrawn_get(
     is_version = _OID_START.fullmatch(oid) is not None
     if mlmodel is not None and not is_version:
         return None
-    withdrawn = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
+    kept = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
     # The check of the name also excludes NUL, which PostgreSQL rejects.
     gone = Q(Exact(Lower("full_name"), full_name.lower()), repository_kind=kind, mlmodel=None)
     repository = gone if _is_name(full_name) else Q(pk__in=[])
@@ -90,7 +91,7 @@ def withdrawn_get(
     target = Q(kind=IdentifierKind.CONCEPT)
     if is_version:
         target = Q(kind=IdentifierKind.VERSION, oid__startswith=oid)
-    identifier = withdrawn.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
+    identifier = kept.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
     if identifier is None:
         return None
     return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
@@ -124,7 +125,9 @@ def restore(data: Mapping[str, Any]) -> Description:
     It is public: references to repositories of this hub that are private now are removed. Raises
     ``TypeError`` if ``data`` is not a description.
     """
-    frozen = freeze.load(data)
+    stored = freeze.load(data)
+    # Records that were stored earlier offer what was deleted.
+    frozen = withdrawn(stored, stored.withdrawal)
     addresses = [*(one.pid for one in frozen.derived_from), *(one.pid for one in frozen.datasets)]
     addresses += [address for one in frozen.activities for address in one.used]
     hidden = _hidden({address for address in addresses if address})
@@ -187,9 +190,9 @@ def _hidden(addresses: Collection[str]) -> set[str]:
     names = {one: name for one in addresses if (name := ark_name(one))}
     if not names:
         return set()
-    withdrawn = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
+    kept = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
     rows = Identifier.objects.filter(name__in=set(names.values()))
-    public = rows.filter(withdrawn | Q(mlmodel__in=readable_repositories(_ANYBODY)))
+    public = rows.filter(kept | Q(mlmodel__in=readable_repositories(_ANYBODY)))
     hidden = set(rows.exclude(pk__in=public.values("pk")).values_list("name", flat=True))
     return {address for address, name in names.items() if name in hidden}
 

@@ -5,7 +5,6 @@ in the row, and the identifier resolves to that record from then on.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -18,6 +17,7 @@ from registry.fair.activities import Withdrawal
 from registry.fair.card.card import read
 from registry.fair.description import Description
 from registry.fair.freeze import dump
+from registry.fair.withdrawal import withdrawn
 from registry.selectors.fair.description import (
     CARD_FIELDS,
     describe,
@@ -79,7 +79,7 @@ def identifier_withdraw(revision: Revision, *, reason: str) -> None:
     now = timezone.now()
     frozen = None
     if revision.mlmodel.visibility == Visibility.PUBLIC:
-        frozen = dump(_withdrawn(describe(revision), Withdrawal(at=now, reason=reason)))
+        frozen = dump(withdrawn(describe(revision), Withdrawal(at=now, reason=reason)))
     full_name = revision.mlmodel.full_name
     rows.update(withdrawn_at=now, reason=reason, description=frozen, full_name=full_name)
 
@@ -143,7 +143,7 @@ def _store(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal)
     identifiers = list(rows.defer("description").select_related("revision").order_by("pk"))
     if not identifiers:
         return
-    newest = _withdrawn(describe(_head(mlmodel)), withdrawal)
+    newest = withdrawn(describe(_head(mlmodel)), withdrawal)
     lines = mlmodel.refs.exclude(kind=RefKind.PULL).values_list("revision_id", flat=True)
     whole = set(lines)
     for start in range(0, len(identifiers), _DESCRIPTIONS_BATCH):
@@ -169,7 +169,7 @@ def _records_of(
         if row.revision is None:
             yield newest
         elif (description := described.get(row.revision.pk)) is not None:
-            yield _withdrawn(description, newest.withdrawal)
+            yield withdrawn(description, newest.withdrawal)
         else:
             directory = directories[row.revision.pk]
             yield _reduced(newest, row.revision, pid_url(row.name), directory)
@@ -179,12 +179,6 @@ def _head(mlmodel: MLModel) -> Revision:
     head = revision_get(mlmodel)
     head.mlmodel = mlmodel
     return head
-
-
-def _withdrawn(description: Description, withdrawal: Withdrawal | None) -> Description:
-    return replace(
-        description, status="withdrawn", access="metadata only access", withdrawal=withdrawal
-    )
 
 
 def _reduced(newest: Description, revision: Revision, pid: str, directory: str) -> Description:

@@ -182,7 +182,7 @@ def croissant(data: bytes) -> Told:
         "languages": listed(told["inLanguage"]),
         "publisher": told["publisher"]["name"],
     }
-    if told.get("isLiveDataset"):
+    if "isLiveDataset" in told:
         return shared | {"pid": told["isBasedOn"]["@id"]}
     files = told["distribution"]
     return shared | {

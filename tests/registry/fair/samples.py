@@ -22,6 +22,7 @@ from registry.fair.parts import (
     Reference,
     TensorDescription,
 )
+from registry.fair.withdrawal import withdrawn
 from tests.registry.fair.doings import (
     ACTIVITIES,
     BUILDS,
@@ -215,12 +216,7 @@ MOST = replace(
     unknown={"my_key": [1, 2]},
 )
 
-WITHDRAWN = replace(
-    MOST,
-    status="withdrawn",
-    access="metadata only access",
-    withdrawal=Withdrawal(at=MODIFIED, reason="Superseded; found to be wrong."),
-)
+WITHDRAWN = withdrawn(MOST, Withdrawal(at=MODIFIED, reason="Superseded; found to be wrong."))
 DATASET = replace(
     LEAST,
     kind="dataset",

@@ -82,7 +82,8 @@ def test_what_was_withdrawn_loses_its_files_only() -> None:
     seen = expected(WITHDRAWN)
     assert seen.landing.status == 410
     lost = {metric.id for metric in METRICS if metric.check(seen).points < metric.points}
-    assert lost == {"FsF-A1-02MD", "FsF-R1.3-02D", "HUB-A-03"}
+    files = {"FsF-F3-01M", "FsF-A1-02MD", "FsF-A1.1-01MD", "FsF-A1.2-01MD", "FsF-R1-01M"}
+    assert lost == {*files, "FsF-R1.3-02D", "HUB-A-03"}
 
 
 def test_data_sets_are_not_asked_for_what_only_networks_have() -> None:

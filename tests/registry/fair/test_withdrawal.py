@@ -1,6 +1,5 @@
 """What is deleted leaves its record, to which its identifiers lead for ever; bytes and rows go."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +8,7 @@ from django.utils import timezone
 
 from registry.errors import Invalid, NotFound
 from registry.fair.description import Description
+from registry.fair.withdrawal import withdrawn
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.identifier import identifier_get, withdrawn_get
 from registry.selectors.repository.mlmodel import mlmodel_get
@@ -39,12 +39,7 @@ def left_of(row: Identifier) -> Description:
 
 def as_withdrawn(description: Description, left: Description) -> Description:
     """``description`` with what changes by withdrawing, of which ``left`` is a witness."""
-    return replace(
-        description,
-        status="withdrawn",
-        access="metadata only access",
-        withdrawal=left.withdrawal,
-    )
+    return withdrawn(description, left.withdrawal)
 
 
 def versions(mlmodel: MLModel) -> list[Identifier]:
@@ -221,7 +216,7 @@ def test_a_version_that_is_swept_up_leaves_its_record(galaxy: MLModel, charlie: 
     left = left_of(row)
     assert left.withdrawal is not None
     assert "No branch" in (left.withdrawal.reason or "")
-    assert left.files == before.files
+    assert left.files == as_withdrawn(before, left).files
     found = withdrawn_get(MODEL, galaxy.full_name, lost.oid, mlmodel=galaxy)
     assert found is not None
     assert (found.identifier, found.mlmodel) == (row, galaxy)
