@@ -82,7 +82,7 @@ def withdrawn_get(
     is_version = _OID_START.fullmatch(oid) is not None
     if mlmodel is not None and not is_version:
         return None
-    kept = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
+    tombstones = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
     # The check of the name also excludes NUL, which PostgreSQL rejects.
     gone = Q(Exact(Lower("full_name"), full_name.lower()), repository_kind=kind, mlmodel=None)
     repository = gone if _is_name(full_name) else Q(pk__in=[])
@@ -91,7 +91,7 @@ def withdrawn_get(
     target = Q(kind=IdentifierKind.CONCEPT)
     if is_version:
         target = Q(kind=IdentifierKind.VERSION, oid__startswith=oid)
-    identifier = kept.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
+    identifier = tombstones.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
     if identifier is None:
         return None
     return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
@@ -190,9 +190,9 @@ def _hidden(addresses: Collection[str]) -> set[str]:
     names = {one: name for one in addresses if (name := ark_name(one))}
     if not names:
         return set()
-    kept = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
+    tombstones = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
     rows = Identifier.objects.filter(name__in=set(names.values()))
-    public = rows.filter(kept | Q(mlmodel__in=readable_repositories(_ANYBODY)))
+    public = rows.filter(tombstones | Q(mlmodel__in=readable_repositories(_ANYBODY)))
     hidden = set(rows.exclude(pk__in=public.values("pk")).values_list("name", flat=True))
     return {address for address, name in names.items() if name in hidden}
 
