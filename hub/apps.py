@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from hub.checks import CHECKS
+from hub.checks import CHECKS, authority
 
 
 class HubConfig(AppConfig):
@@ -13,3 +13,4 @@ class HubConfig(AppConfig):
     def ready(self) -> None:
         for check in CHECKS:
             register(check, "hub")
+        register(authority, "hub", deploy=True)

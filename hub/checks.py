@@ -11,6 +11,7 @@ hub.E008 HPCFAIR_BLOBS is not a bucket, or boto3 is not installed.
 hub.E009 HPCFAIR_NAAN is not a name assigning authority number.
 hub.E010 The DataCite account is incomplete or malformed.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: the hub would refuse its own links.
+hub.W011 HPCFAIR_NAAN is the number for tests (only in ``check --deploy``).
 ======== ==================================================================
 """
 
@@ -28,7 +29,7 @@ from django.core.checks import Warning as Caution
 from django.http.request import validate_host
 
 from hub.settings import env
-from registry.fair.ark import is_naan
+from registry.fair.ark import TEST_NAAN, is_naan
 
 _ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
 #: Prefix of a DOI (DOI Handbook, 2.2.2).
@@ -122,6 +123,19 @@ def identifiers(**_: Any) -> list[CheckMessage]:
             f"HPCFAIR_NAAN {settings.NAAN!r} is not a name assigning authority number.",
             hint="Set the number assigned to you by https://arks.org; 99999 is for tests.",
             id="hub.E009",
+        )
+    ]
+
+
+def authority(**_: Any) -> list[CheckMessage]:
+    """hub.W011, at deployment: identifiers are minted under the NAAN for tests."""
+    if settings.NAAN != TEST_NAAN:
+        return []
+    return [
+        Caution(
+            f"HPCFAIR_NAAN is {TEST_NAAN}, a test authority: no identifier is persistent.",
+            hint="Request a number at https://arks.org, and set it before you publish.",
+            id="hub.W011",
         )
     ]
 

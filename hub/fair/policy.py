@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from registry.fair.ark import TEST_NAAN
 from registry.fair.linked.context import HUB_TERMS
+from registry.fair.parts import METADATA_LICENSE
 from registry.selectors.fair.hub import this_hub
 from registry.services.fair.doi import is_configured
 
@@ -22,5 +23,6 @@ def policy(request: HttpRequest) -> HttpResponse:
         "has_dois": is_configured(),
         "grace_hours": int(settings.GC_GRACE.total_seconds() // 3600),
         "terms": HUB_TERMS,
+        "metadata_license": METADATA_LICENSE,
     }
     return render(request, "fair/policy.html", context)

@@ -6,10 +6,11 @@ from django.utils.safestring import mark_safe
 
 from hub.fair.headers import typed
 from hub.fair.negotiation import negotiated
-from registry.fair import citation
+from registry.fair import ark, citation
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
+from registry.fair.parts import METADATA_LICENSE
 from registry.fair.signposting import licenses_of, metadata_url
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
@@ -55,6 +56,8 @@ def _context(withdrawn: ResolvedIdentifier, description: Description) -> dict[st
         "pid": pid_url(withdrawn.identifier.name),
         "description": description,
         "others": repository_address(withdrawn.mlmodel).concept if withdrawn.mlmodel else "",
+        "is_test_ark": ark.is_test(description.pid),
+        "metadata_license": METADATA_LICENSE,
         "licenses": licenses_of(description),
         "citation": citation.render_bibtex(description).decode(),
         "documents": [(one.title, metadata_url(description, one)) for one in formats],

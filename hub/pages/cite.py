@@ -4,10 +4,11 @@ from typing import Any
 
 from django.utils.safestring import mark_safe
 
-from registry.fair import citation
+from registry.fair import ark, citation
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
+from registry.fair.parts import METADATA_LICENSE
 from registry.fair.signposting import metadata_url
 
 _NOUNS = {"model": "Model", "dataset": "Data set"}
@@ -29,6 +30,8 @@ def cited(description: Description) -> dict[str, Any]:
         "documents": [
             (one.title, metadata_url(description, one)) for one in formats_of(description.kind)
         ],
+        "is_test_ark": ark.is_test(description.pid),
+        "metadata_license": METADATA_LICENSE,
         "fair_share": score.points / score.of if score and score.of else None,
         # jsonld.embedded() escapes what could end the script element.
         "record": mark_safe(jsonld.embedded(description)),  # noqa: S308

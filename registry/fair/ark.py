@@ -66,6 +66,11 @@ def is_naan(text: str) -> bool:
     return _NAAN.fullmatch(text) is not None
 
 
+def is_test(address: str) -> bool:
+    """Whether ``address`` has an ARK of the test authority, which promises no persistence."""
+    return f"ark:/{TEST_NAAN}/" in address
+
+
 def written(naan: str, name: str) -> str:
     """The identifier as served and cited: ``ark:/NAAN/name``."""
     return f"ark:/{naan}/{name}"

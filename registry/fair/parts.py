@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+#: Licence of the metadata records, CC0 1.0; that of the files is their owner's.
+METADATA_LICENSE = "https://creativecommons.org/publicdomain/zero/1.0/"
+
 RelationName = Literal[
     "derived",
     "finetune",

@@ -92,6 +92,12 @@ def test_a_number_nothing_can_be_minted_under_is_e009(settings: Any, naan: str) 
     assert ids(settings, NAAN="12148") == []
 
 
+def test_the_test_authority_is_w011_at_deployment(settings: Any) -> None:
+    assert [one.id for one in checks.authority()] == ["hub.W011"]
+    settings.NAAN = "12148"
+    assert checks.authority() == []
+
+
 ACCOUNT = {"DATACITE_ACCOUNT": "A.B", "DATACITE_PASSWORD": "c", "DATACITE_PREFIX": "10.82433"}
 
 

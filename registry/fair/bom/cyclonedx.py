@@ -28,7 +28,13 @@ from registry.fair.bom.cyclonedx_parts import (
 )
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, DerivationDescription, NetworkDescription, Organization
+from registry.fair.parts import (
+    METADATA_LICENSE,
+    Agent,
+    DerivationDescription,
+    NetworkDescription,
+    Organization,
+)
 from registry.fair.serialise import drop_empty
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
@@ -60,6 +66,7 @@ def document(description: Description) -> dict[str, Any]:
             timestamp=utc(description.modified),
             manufacturer=_organization(description.hub.publisher),
             component=_model(description, references),
+            licenses=[{"license": {"id": "CC0-1.0", "url": METADATA_LICENSE}}],
         ),
         components=_components(description, references),
         dependencies=_dependencies(description, references),

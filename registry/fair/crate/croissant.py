@@ -17,7 +17,7 @@ from registry.fair.crate.graph import NO_LICENSE, compact, local
 from registry.fair.crate.measurements import BUILD_COLUMNS, TABLES, Column, MeasurementTable
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, FileDescription
+from registry.fair.parts import METADATA_LICENSE, Agent, FileDescription
 from registry.fair.serialise import drop_empty
 
 PROFILE = "http://mlcommons.org/croissant/1.1"
@@ -90,6 +90,7 @@ def _record(description: Description) -> dict[str, Any]:
     publisher = description.hub.publisher
     return {
         "conformsTo": PROFILE,
+        "sdLicense": METADATA_LICENSE,
         "citeAs": render_bibtex(description).decode(),
         "url": description.landing,
         "license": compact(filter(None, map(iri, license.uris if license else ())))

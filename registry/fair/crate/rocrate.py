@@ -25,7 +25,7 @@ from registry.fair.crate.identity import TERMS, identification
 from registry.fair.crate.provenance import actions, builds, circumstances, derivations, facts
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import DatasetUse, FileDescription
+from registry.fair.parts import METADATA_LICENSE, DatasetUse, FileDescription
 from registry.fair.serialise import drop_empty
 
 #: Profile for links and content negotiation, without a version as RO-Crate specifies.
@@ -81,6 +81,13 @@ def document(description: Description, *, with_files: bool = False) -> dict[str,
         "@type": "CreativeWork",
         "about": {"@id": root},
         "conformsTo": {"@id": VERSION},
+        "license": graph.add(
+            METADATA_LICENSE,
+            "CreativeWork",
+            name="CC0 1.0 Universal",
+            description="Licence of the metadata. That of the files is stated at the root.",
+            url=METADATA_LICENSE,
+        ),
     }
     entity = {"@id": root, "@type": _types(description)} | drop_empty(**values)
     return {"@context": _CONTEXT, "@graph": [about, entity, *graph.entities()]}

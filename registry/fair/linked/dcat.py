@@ -12,7 +12,7 @@ from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
 from registry.fair.linked.nodes import blank, moment, ref, refs
 from registry.fair.linked.turtle import turtle
-from registry.fair.parts import Agent, FileDescription, Hub, License
+from registry.fair.parts import METADATA_LICENSE, Agent, FileDescription, Hub, License
 from registry.fair.serialise import drop_empty
 
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
@@ -85,6 +85,8 @@ def document(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) ->
             "dct:title": hub.name,
             "dct:description": f"Models and data sets on {hub.name}.",
             "dct:publisher": publisher,
+            # Of the records; those of the data sets follow with each.
+            "dct:license": ref(METADATA_LICENSE),
             "foaf:homepage": ref(hub.url),
             "hydra:totalItems": page.total,
             "hydra:view": view,

@@ -22,7 +22,7 @@ from registry.fair.linked.nodes import (
     refs,
 )
 from registry.fair.linked.provenance import derivations, generated_by, history
-from registry.fair.parts import Funding, License
+from registry.fair.parts import METADATA_LICENSE, Funding, License
 from registry.fair.serialise import drop_empty
 
 _STATUS = {"draft": "Draft", "public": "Published", "withdrawn": "Withdrawn"}
@@ -145,6 +145,7 @@ def _licenses(license: License | None) -> list[Any]:
 def _rights(description: Description) -> dict[str, Any]:
     license = description.license
     withdrawal = description.withdrawal
+    publisher = description.hub.publisher
     return {
         "license": _licenses(license),
         "hub:licenseExpression": license.expression if license else None,
@@ -152,6 +153,8 @@ def _rights(description: Description) -> dict[str, Any]:
         "isAccessibleForFree": True if description.access == "open access" else None,
         "dct:accessRights": {"@id": ACCESS_RIGHTS[description.access]},
         "doc:persistencePolicy": ref(description.hub.policy_url),
+        "sdLicense": ref(METADATA_LICENSE),
+        "sdPublisher": ref(publisher.ror or publisher.url),
         "prov:invalidatedAtTime": moment(withdrawal.at) if withdrawal else None,
         "hub:withdrawalReason": withdrawal.reason if withdrawal else None,
     }

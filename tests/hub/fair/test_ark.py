@@ -73,7 +73,7 @@ def test_asked_about_itself_it_tells(client: Client, galaxy: MLModel) -> None:
         assert answer.status_code == 200, query
         assert answer["Content-Type"] == "text/plain; charset=utf-8", query
         text = answer.content.decode()
-        assert text.startswith("erc:\nwho:    The Laboratory\nwhat:   galaxy-cnn\n"), query
+        assert text.startswith("erc:\nwho:    (:unav)\nwhat:   galaxy-cnn\n"), query
         assert f"where:  {settings.HUB_URL}/ark:/99999/{version(galaxy)}\n" in text, query
         assert "erc-support:" in text, query
         assert f"where:  {settings.HUB_URL}/policy\n" in text, query

@@ -68,3 +68,11 @@ def test_data_sets_are_cited_as_what_they_are(client: Client, charlie: User, lab
     page = shown(client, f"/{DATA}")
     assert ". Data set. " in page
     assert "Metadata in 9 formats" in page
+
+
+def test_a_card_marks_the_test_authority_and_the_licence_of_its_record(
+    client: Client, record: MLModel
+) -> None:
+    page = shown(client, PAGE)
+    assert "test authority" in page
+    assert 'href="https://creativecommons.org/publicdomain/zero/1.0/"' in page

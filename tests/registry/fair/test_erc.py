@@ -8,7 +8,13 @@ from registry.fair.description import Description
 from registry.fair.parts import Agent
 from tests.registry.fair.samples import CONCEPT_PID, LEAST, PID, WITHDRAWN
 
-PERMANENT = "Permanent: the identified files never change; the identifier is never reassigned."
+STATEMENT = (
+    "Never reassigned. The identified files never change; if they are withdrawn or deleted under "
+    "the policy, the record is kept."
+)
+TEST = (
+    " NAAN 99999 is a test authority: resolves on this hub only, and nothing is promised beyond it."
+)
 MINTED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -25,7 +31,7 @@ def test_a_version_is_told_with_its_promise() -> None:
         f"where:  {PID}",
         "erc-support:",
         "who:    Example Lab",
-        f"what:   {PERMANENT}",
+        f"what:   {STATEMENT}{TEST}",
         "when:   20260301",
         "where:  https://hub.example.org/policy",
     ]
@@ -34,14 +40,19 @@ def test_a_version_is_told_with_its_promise() -> None:
 def test_all_versions_together_promise_less() -> None:
     told = lines(LEAST, CONCEPT_PID)
     assert told[4] == f"where:  {CONCEPT_PID}"
-    assert told[7].startswith("what:   Permanent: identifies all versions together")
+    assert told[7].startswith("what:   Never reassigned. Identifies all versions together")
 
 
 def test_what_was_withdrawn_says_when_and_why() -> None:
     assert lines(WITHDRAWN)[7] == (
         "what:   Withdrawn 20260402 (Superseded; found to be wrong.): the record is kept, the "
-        "files are deleted."
+        f"files are deleted.{TEST}"
     )
+
+
+def test_only_the_test_authority_is_marked_as_one() -> None:
+    own = PID.replace("99999", "12345")
+    assert lines(replace(LEAST, pid=own), own)[7] == f"what:   {STATEMENT}"
 
 
 def test_no_name_passes_for_another_element() -> None:

@@ -9,6 +9,7 @@ import pytest
 from registry.fair import freeze
 from registry.fair.description import Description
 from registry.fair.formats import FORMATS, Format, formats_of
+from registry.fair.parts import METADATA_LICENSE
 from registry.fair.signposting import render_linkset, render_linkset_text
 from registry.fair.withdrawal import withdrawn
 from tests.registry.fair.samples import DATASET, MOST, WITHDRAWN, file_of
@@ -58,6 +59,13 @@ def test_no_format_offers_what_was_deleted(kind: str, format_: Format) -> None:
 def test_no_link_leads_to_what_was_deleted(kind: str) -> None:
     for text in (render_linkset(GONE[kind]), render_linkset_text(GONE[kind])):
         assert not [url for url in deleted(GONE[kind]) if url in text.decode()]
+
+
+@pytest.mark.parametrize("name", ["jsonld", "turtle", "rocrate", "croissant", "cyclonedx"])
+def test_records_state_their_own_licence(name: str) -> None:
+    format_ = next(one for one in FORMATS if one.name == name)
+    for description in (MOST, WITHDRAWN):
+        assert METADATA_LICENSE in format_.render(description).decode()
 
 
 def test_files_stay_described() -> None:
