@@ -26,7 +26,7 @@ WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema docs-settings migrations lock clean
+.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema docs-settings docs-verbs migrations lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -121,6 +121,9 @@ schema: $(VENV)/.dev ## write the OpenAPI document anew
 
 docs-settings: $(VENV)/.dev ## write docs/settings.md anew
 	$(BIN)/python manage.py settings_reference --settings hub.settings.testing > docs/settings.md
+
+docs-verbs: $(VENV)/.dev ## write docs/huggingface-verbs.md anew
+	$(BIN)/python -m tests.clients.verbs.document > docs/huggingface-verbs.md
 
 migrations: $(VENV)/.dev ## write migrations for changed tables
 	$(BIN)/python manage.py makemigrations --settings hub.settings.testing

@@ -1,8 +1,8 @@
 """Errors of the protocol.
 
 Clients read the status and, for a few exceptions, ``X-Error-Code``, and show ``X-Error-Message`` or
-``{"error": ...}`` (``hf_raise_for_status``). A 401 or 404 without a code is misread for plain
-``http://`` addresses, so that a code is always sent.
+``{"error": ...}`` (``hf_raise_for_status``). A missing repository, revision or file has its code;
+other missing things have none, because clients would report a missing file.
 """
 
 import json
@@ -15,7 +15,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 
 from hub.refusals import status_of
-from registry.errors import NotFound, RegistryError
+from registry.errors import RegistryError
 
 logger = logging.getLogger(__name__)
 
@@ -89,5 +89,4 @@ def name_request(request: HttpRequest, response: HttpResponseBase) -> None:
 def _refusal(error: RegistryError) -> HttpResponse:
     message = _HF_MESSAGES.get(error.code, str(error))
     status = _HF_STATUSES.get(error.code, status_of(error))
-    code = _HF_CODES.get(error.code, "EntryNotFound" if isinstance(error, NotFound) else "")
-    return refuse(status, message, code=code)
+    return refuse(status, message, code=_HF_CODES.get(error.code, ""))

@@ -7,6 +7,7 @@ WSGI passes unescaped: :mod:`hub.hf.address` separates it from a path that follo
 from django.urls import URLPattern, re_path
 
 from hub.hf import (
+    absent,
     account,
     card,
     commit,
@@ -23,6 +24,7 @@ from hub.hf import (
     refs,
     repository,
     resolve,
+    safetensors,
     tree,
     webhook,
     xet,
@@ -53,6 +55,8 @@ def _repository(tail: str, **views: View) -> URLPattern:
 
 _RESOLVE = wire(get=resolve.resolve)
 _LFS_BATCH = lfs.lfs_wire(post=lfs.authenticating(lfs.batch))
+_NO_SPACES, _NO_BUCKETS = absent.refusing("Spaces"), absent.refusing("Buckets")
+_NO_PAPERS = absent.refusing("Papers")
 
 #: Below ``/api/``.
 api = [
@@ -84,6 +88,8 @@ api = [
     _repository("/preupload/(?P<rev>.+)", post=preupload.preupload),
     _repository("/commit/(?P<rev>.+)", post=commit.create),
     _repository("/settings", put=repository.change),
+    _repository("/safetensors-metadata/(?P<path>.+)", get=safetensors.sharded),
+    _repository("/leaderboard", get=absent.leaderboard),
     _repository("/lfs-files", get=lfsfiles.listing),
     _repository("/lfs-files/batch", post=lfsfiles.batch),
     _repository("/duplicate", post=repository.duplicate),
@@ -116,6 +122,13 @@ api = [
     re_path(rf"^lfs/upload/{_LINK}/(?P<number>[0-9]{{1,5}})$", lfs.lfs_wire(put=lfs.put_part)),
     re_path(rf"^lfs/upload/{_LINK}/verify$", lfs.lfs_wire(post=lfs.verify)),
     re_path(rf"^lfs/download/{_LINK}$", lfs.lfs_wire(get=lfs.fetch)),
+    re_path(r"^spaces(?:/(?:hardware|semantic-search|templates|zero-gpu/.*))?$", _NO_SPACES),
+    re_path(r"^spaces/", absent.without("Spaces")),
+    re_path(r"^kernels/", absent.without("Kernels")),
+    re_path(r"^(?:scheduled-)?jobs(?:/|$)", absent.refusing("Jobs")),
+    re_path(r"^buckets(?:/|$)", _NO_BUCKETS),
+    re_path(r"^collections(?:/|$)", absent.refusing("Collections")),
+    re_path(r"^(?:papers(?:/.*)?|daily_papers)$", _NO_PAPERS),
 ]
 
 #: At the top: files, Git LFS, Xet and OAuth.
@@ -134,4 +147,9 @@ top: list[URLPattern] = [
     re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),
     re_path(r"^xet/", wire(get=xet.absent, post=xet.absent)),
     re_path(r"^v1/telemetry$", wire(post=xet.telemetry)),
+    re_path(rf"^spaces/{_ID}/resolve/", absent.without("Spaces")),
+    re_path(rf"^spaces/{_LFS}/", absent.without("Spaces")),
+    re_path(rf"^buckets/{_ID}/resolve/", _NO_BUCKETS),
+    re_path(r"^papers/[^/]+\.md$", _NO_PAPERS),
+    re_path(r"^uploads$", absent.refusing("attachments")),
 ]

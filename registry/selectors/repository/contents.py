@@ -10,11 +10,13 @@ import struct
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from django.db.models import Q
 
-from registry.errors import NotFound
+from registry.errors import Invalid, NotFound
+from registry.selectors.repository.revision import file_get
 from registry.selectors.storage.blob import blob_open
 from registry.tables import Blob, Revision
 from registry.validation.texts import unseen
@@ -27,6 +29,9 @@ _MOST_CONFIG_BYTES = 1 << 20
 _USUAL_HEADER_BYTES = 1 << 16
 _MOST_HEADER_BYTES = 4 << 20
 _MOST_SHARDS = 256
+_MOST_INDEX_BYTES = 16 << 20
+#: Of all files of an index together.
+_MOST_HEADERS_BYTES = 32 << 20
 _MOST_TEXT = 200
 _MOST_TEMPLATE = 20_000
 _SPECIAL_TOKENS = tuple(
@@ -79,6 +84,33 @@ def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:
     return counts
 
 
+def shards_of(revision: Revision, path: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The safetensors index ``path`` and the header of each file that it names.
+
+    Raises:
+        NotFound: ``file_not_found``: the revision lacks the index or a file that it names.
+        Invalid: ``invalid_request``: a file is of another format, or the headers are too large.
+    """
+    blob = file_get(revision, path).blob
+    index = _object_in(_start_of(blob.sha256, _MOST_INDEX_BYTES))
+    weights = index.get("weight_map")
+    names = weights.values() if isinstance(weights, dict) else ()
+    if not names or not all(map(_is_text, names)):
+        raise Invalid("invalid_request", f"{path} is not an index of safetensors files.")
+    headers: dict[str, dict[str, Any]] = {}
+    left = _MOST_HEADERS_BYTES
+    for name in dict.fromkeys(names):
+        shard = file_get(revision, str(PurePosixPath(path).parent / name)).blob
+        data = _header_in(shard.sha256, shard.size_bytes)
+        left -= len(data)
+        headers[name] = _object_in(data)
+        if not headers[name]:
+            raise Invalid("invalid_request", f"{name} has no header of safetensors.")
+        if left < 0 or len(headers) > _MOST_SHARDS:
+            raise Invalid("invalid_request", f"The headers that {path} names are too large.")
+    return index, headers
+
+
 @lru_cache(maxsize=4096)
 def _config_in(sha256: str, path: str) -> dict[str, Any]:
     content = _object_in(_start_of(sha256, _MOST_CONFIG_BYTES))
@@ -115,7 +147,23 @@ def _tokens(content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=8192)
 def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
-    """Pairs of type and number of parameters, from the byte range that each tensor declares.
+    """Pairs of type and number of parameters, from the byte range that each tensor declares."""
+    counts: dict[str, int] = {}
+    header = _object_in(_header_in(sha256, size_bytes))
+    header.pop("__metadata__", None)
+    for tensor in header.values():
+        match tensor:
+            case {"dtype": str(dtype), "data_offsets": [int(begin), int(end)]}:
+                if dtype not in _BITS or not 0 <= begin <= end <= size_bytes:
+                    return ()
+                counts[dtype] = counts.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
+            case _:
+                return ()
+    return tuple(counts.items())
+
+
+def _header_in(sha256: str, size_bytes: int) -> bytes:
+    """The header of a safetensors file as JSON; empty if the file is none.
 
     ::
 
@@ -128,21 +176,10 @@ def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
     start = _start_of(sha256, _USUAL_HEADER_BYTES)
     length = struct.unpack("<Q", start[:8])[0] if len(start) >= 8 else 0
     if not 0 < length <= min(_MOST_HEADER_BYTES, size_bytes - 8):
-        return ()
+        return b""
     if length + 8 > len(start):
         start = _start_of(sha256, length + 8)
-    counts: dict[str, int] = {}
-    header = _object_in(start[8 : length + 8])
-    header.pop("__metadata__", None)
-    for tensor in header.values():
-        match tensor:
-            case {"dtype": str(dtype), "data_offsets": [int(begin), int(end)]}:
-                if dtype not in _BITS or not 0 <= begin <= end <= size_bytes:
-                    return ()
-                counts[dtype] = counts.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
-            case _:
-                return ()
-    return tuple(counts.items())
+    return start[8 : length + 8]
 
 
 def _object_in(data: bytes) -> dict[str, Any]:
