@@ -57,11 +57,12 @@ def update(request: HttpRequest, webhook_id: str) -> HttpResponse:
     webhook = webhook_update(
         actor=actor,
         webhook=webhook_get(actor, webhook_id),
-        url=text_in(data, "url") if "url" in data else None,
+        # Clients up to 0.36 send null for what is not to change.
+        url=text_in(data, "url") if data.get("url") is not None else None,
         # Clients send an empty list by default.
         watched=_watched(data) or None,
         domains=_domains(data),
-        secret=text_in(data, "secret") if "secret" in data else None,
+        secret=text_in(data, "secret") if data.get("secret") is not None else None,
     )
     return _answer(actor, webhook)
 
@@ -105,7 +106,7 @@ def _refuse_jobs(data: Mapping[str, Any]) -> None:
 
 
 def _watched(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    watched = data.get("watched", [])
+    watched = data.get("watched") or []
     if not isinstance(watched, list) or not all(isinstance(item, dict) for item in watched):
         raise BadRequest("'watched' must be a list of objects.")
     return watched

@@ -20,7 +20,7 @@ def create_repo(of: Context) -> None:
     refused(HfHubHTTPError, lambda: of.api.create_repo("bob/not-mine"), status=403)
 
 
-@works("delete_repo", AREA, "Leaves a tombstone; the name stays reserved for its namespace.")
+@works("delete_repo", AREA, "Leaves a tombstone where it has an identifier.")
 def delete_repo(of: Context) -> None:
     name = of.repo()
     of.api.delete_repo(name)
