@@ -1,8 +1,8 @@
 """Features of the Hugging Face Hub that this hub does not offer: their addresses say so.
 
-Clients show the message. They repeat requests after most statuses of servers, but not after 501,
-and take 404 for a missing job or bucket. Repositories of kinds that this hub does not have are
-missing repositories: ``repo_exists`` and ``file_exists`` are then false.
+Clients show the message of 400. They take 404 for a missing job or bucket, 403 for a token without
+permission, and repeat requests after most statuses above 499. Repositories of kinds that this hub
+does not have are missing repositories: ``repo_exists`` and ``file_exists`` are then false.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def refusing(feature: str) -> View:
     """A view that refuses all methods, because the hub does not offer ``feature``."""
 
     def view(_request: HttpRequest, **_: Any) -> HttpResponse:
-        return refuse(501, f"This hub does not offer {feature}.")
+        return refuse(400, f"This hub does not offer {feature}.")
 
     return _of_all_methods(view)
 
@@ -36,7 +36,7 @@ def without(feature: str) -> View:
 
 def leaderboard(_request: HttpRequest, _mlmodel: MLModel) -> HttpResponseBase:
     """``GET /api/datasets/{id}/leaderboard``."""
-    return refuse(501, "This hub does not offer leaderboards of data sets.")
+    return refuse(400, "This hub does not offer leaderboards of data sets.")
 
 
 def _of_all_methods(view: View) -> View:

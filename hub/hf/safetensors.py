@@ -10,9 +10,9 @@ from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel
 
 
-def sharded(request: HttpRequest, mlmodel: MLModel, path: str) -> HttpResponse:
-    """``GET /api/models/{id}/safetensors-metadata/{path}``: all headers of an index on ``main``."""
+def sharded(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
+    """``GET /api/models/{id}/safetensors-metadata/{rest}``: all headers of an index on ``main``."""
     require_fetch(actor_of(request), mlmodel)
-    index, headers = shards_of(revision_get(mlmodel, None), path)
+    index, headers = shards_of(revision_get(mlmodel, None), rest)
     # The tensors' files follow from the headers.
     return json_answer({"index": {"metadata": index.get("metadata")}, "headers": headers})

@@ -6,7 +6,7 @@ from typing import Any
 
 import huggingface_hub
 from huggingface_hub import HfApi, constants
-from huggingface_hub.errors import BadRequestError, HfHubHTTPError, RepositoryNotFoundError
+from huggingface_hub.errors import BadRequestError, RepositoryNotFoundError
 
 from tests.clients.verbs.context import Context, outcome, refused
 from tests.clients.verbs.table import Result, Verb, add
@@ -185,8 +185,8 @@ def _enter(
     area: str,
     methods: dict[str, Method],
     *,
-    error: type[Exception] = HfHubHTTPError,
-    status: int = 501,
+    error: type[Exception] = BadRequestError,
+    status: int = 400,
 ) -> None:
     for name, method in methods.items():
         call = _refusal(method, area, error, status)
@@ -212,30 +212,30 @@ for _name, _method in _ENDPOINTS.items():
 def _download_bucket_files(of: Context) -> None:
     target = of.folder / "from-bucket"
     refused(
-        HfHubHTTPError,
+        BadRequestError,
         lambda: of.api.download_bucket_files(BUCKET, [("a.txt", target)]),
         "does not offer Buckets",
-        status=501,
+        status=400,
     )
 
 
 def _sync_bucket(of: Context) -> None:
     folder = str(of.new_folder({"a.txt": b"a"}))
     refused(
-        HfHubHTTPError,
+        BadRequestError,
         lambda: of.api.sync_bucket(folder, f"hf://buckets/{BUCKET}"),
         "does not offer Buckets",
-        status=501,
+        status=400,
     )
 
 
 def _sync_job_volume(of: Context) -> None:
     folder = of.new_folder({"a.txt": b"a"})
     refused(
-        HfHubHTTPError,
+        BadRequestError,
         lambda: of.api.sync_job_volume(folder, "/data"),
         "does not offer Buckets",
-        status=501,
+        status=400,
     )
 
 
@@ -251,20 +251,20 @@ def _upload_attachment(of: Context) -> None:
     image = of.folder / "image.png"
     image.write_bytes(b"\x89PNG")
     refused(
-        HfHubHTTPError,
+        BadRequestError,
         lambda: of.api.upload_attachment(image),
         "does not offer attachments",
-        status=501,
+        status=400,
     )
 
 
 def _get_dataset_leaderboard(of: Context) -> None:
     name = of.repo(kind="dataset")
     refused(
-        HfHubHTTPError,
+        BadRequestError,
         lambda: of.api.get_dataset_leaderboard(name),
         "does not offer leaderboards",
-        status=501,
+        status=400,
     )
     refused(RepositoryNotFoundError, lambda: of.api.get_dataset_leaderboard("alice/none"))
 

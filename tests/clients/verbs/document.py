@@ -14,7 +14,7 @@ and `HfFileSystem`. Written by `make docs-verbs` from the table in `tests/client
 is called against a live hub, with the newest client and with releases from 0.36 on.
 
 - **works**: as on the Hugging Face Hub, but for what the note says.
-- **refused**: the hub does not offer the feature and says so by `HfHubHTTPError` with status 501.
+- **refused**: the hub does not offer the feature and says so by `BadRequestError` (400).
   Spaces and kernels are missing repositories: `RepositoryNotFoundError`.
 - **elsewhere**: the client asks a service of Hugging Face, whatever `HF_ENDPOINT` says, and sends
   it the token of this hub. Do not call these.

@@ -107,6 +107,18 @@ def test_what_makes_no_sense_is_refused(api_of: ApiOf, galaxy: MLModel, alice: U
     assert api.list_webhooks() == []
 
 
+def test_null_leaves_a_member_as_it_is(api_of: ApiOf, galaxy: MLModel, alice: User) -> None:
+    api = api_of(alice)
+    made = api.create_webhook(url=URL, watched=WATCHED, secret="word")
+    address = f"{api.endpoint}/api/settings/webhooks/{made.id}"
+    body = {"watched": [], "url": "https://example.org/b", "domains": None, "secret": None}
+    answer = get_session().post(address, json=body, headers=api._build_hf_headers())
+    assert answer.status_code == 200
+    changed = api.get_webhook(made.id)
+    assert (changed.url, changed.secret) == ("https://example.org/b", "word")
+    assert changed.domains == made.domains
+
+
 def test_what_was_sent_can_be_looked_at_and_sent_anew(
     api_of: ApiOf, receiver: Receiver, galaxy: MLModel, alice: User, bob: User
 ) -> None:
