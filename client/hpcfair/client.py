@@ -217,11 +217,13 @@ class Client:
     def reuse(
         self, name: str, *, as_: Form = "path", to: str | None = None, revision: str | None = None
     ) -> Reused:
-        """Get the files of a model for further work, and optionally publish a derived model.
+        """Get the files of a model for further work, and optionally publish a copy.
 
         Args:
             as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``.
-            to: Also publish the files as this model, with ``base_model`` in its card.
+            to: Also publish the files, unchanged, as this model. The hub records the copy and its
+                source. Publish a model that you trained further by :meth:`save`, with
+                ``base_model`` and ``base_model_relation: finetune`` in its card.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)

@@ -1,17 +1,16 @@
-"""Reuse of a model: its files or graph, and a derived model that names its base."""
+"""Reuse of a model: its files or graph, and a copy of it under another name."""
 
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from hpcfair import revision as revisions
 from hpcfair.cache import Cache
-from hpcfair.errors import BadInput, MissingPackage, NoModelFile
+from hpcfair.errors import BadInput, MissingPackage, NoModelFile, NothingToCommit
 from hpcfair.formats import ONNX
-from hpcfair.mlmodel import info
+from hpcfair.mlmodel import ensure, info
 from hpcfair.paths import safe_join
-from hpcfair.publish import publish
 from hpcfair.snapshot import snapshot
 from hpcfair.transport import Transport
 from hpcfair.types import Revision
@@ -27,7 +26,7 @@ class Reused:
         model: An ``onnx.ModelProto`` with its weights, or the folder's path.
         folder: The files in the cache; do not change them.
         base: Name of the original model, at revision ``base_revision``.
-        fork: The first revision of the derived model, if one was published.
+        fork: The first revision of the copy, if one was published.
     """
 
     model: Any
@@ -54,20 +53,17 @@ def reuse(
     model = _open_onnx(http, name, folder, paths) if as_ == "onnx" else folder
     fork = None
     if to is not None:
-        files = {path: safe_join(folder, path) for path in paths}
-        lineage = {"base_model": name, "base_model_relation": "finetune"}
-        with TemporaryDirectory(prefix="hpcfair-") as scratch:
-            fork = publish(
-                http,
-                to,
-                files,
-                Path(scratch),
-                card=lineage,
-                message=f"Fork {name} at {commit.oid}",
-                # The same files have been inspected already.
-                wait=False,
-            )
+        fork = _copy(http, name, commit, to)
     return Reused(model, folder, name, commit.oid, fork)
+
+
+def _copy(http: Transport, name: str, source: Revision, to: str) -> Revision:
+    """Copy the files, the card among them, on the hub."""
+    ensure(http, to, visibility="public")
+    try:
+        return revisions.copy(http, to, name, source, "main")
+    except NothingToCommit:
+        return revisions.revision(http, to, "main")
 
 
 def _open_onnx(http: Transport, name: str, folder: Path, paths: list[str]) -> Any:

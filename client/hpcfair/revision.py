@@ -44,6 +44,23 @@ def commit(
     return Revision.from_json(http.post(f"{address(name)}/commits", body))
 
 
+def copy(http: Transport, name: str, source: str, original: Revision, branch: str) -> Revision:
+    """Create a revision with all files of ``original``, one of the model ``source``.
+
+    The hub copies the files and records their source. Raises NothingToCommit: it has them already.
+    """
+    shared = {"op": "copy", "source": source, "source_revision": original.oid}
+    paths = [file.path for file in original.files]
+    operations = [shared | {"path": path, "source_path": path} for path in paths]
+    body = {
+        "branch": branch,
+        "message": f"Copy {source} at {original.oid}",
+        "parent": None,
+        "operations": operations,
+    }
+    return Revision.from_json(http.post(f"{address(name)}/commits", body))
+
+
 def branch_make(http: Transport, name: str, branch: str, revision: str) -> None:
     """Create a branch at a revision (a branch, tag or commit id).
 

@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 
-from hpcfair.card import parse
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, NoModelFile
 
@@ -80,19 +79,22 @@ def test_an_unknown_form_is_refused(hub: Any, client: Client) -> None:
     assert hub.asked == []
 
 
-def test_a_fork_holds_the_files_and_names_its_base(
-    hub: Any, client: Client, tiny: bytes, sent: Callable[..., Any]
+def test_a_copy_is_made_on_the_hub_and_says_nothing_else_of_itself(
+    hub: Any, client: Client, sent: Callable[..., Any]
 ) -> None:
     reused = client.reuse("lab/tiny", to="me/fork")
 
     assert reused.fork is not None
     commit = sent(hub.calls("POST", f"{FORK}/commits")[0])
-    digests = {operation["path"]: operation["sha256"] for operation in commit["operations"]}
-    assert sorted(digests) == ["README.md", "nets/model.onnx"]
-    assert hub.blobs[digests["nets/model.onnx"]] == tiny
-    assert parse(hub.blobs[digests["README.md"]].decode())[0] == {
-        "license": "mit",
-        "base_model": "lab/tiny",
-        "base_model_relation": "finetune",
-    }
+    assert commit["operations"] == [
+        {
+            "op": "copy",
+            "source": "lab/tiny",
+            "source_revision": OID,
+            "path": path,
+            "source_path": path,
+        }
+        for path in ("nets/model.onnx", "README.md")
+    ]
     assert OID in commit["message"]
+    assert not hub.calls("PUT", "/api/v1/blobs")

@@ -126,7 +126,7 @@ class PageQuery(Strict):
 
 def body_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """The validated JSON body."""
-    reader = shape(data=request.data)
+    reader = shape(data=request.data, context={"request": request})
     reader.is_valid(raise_exception=True)
     return dict(reader.validated_data)
 

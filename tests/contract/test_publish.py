@@ -19,6 +19,8 @@ from hpcfair.errors import (
     NotFound,
     TooLarge,
 )
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
 from registry.states import Scope
 from registry.tables import Blob, User
 from tests.factories import tiny_onnx
@@ -210,7 +212,7 @@ def test_a_folder_with_names_of_all_kinds_comes_back_as_it_went(
         assert (tmp_path / "back" / name).read_bytes() == (source / name).read_bytes()
 
 
-def test_a_fork_names_its_base_and_shares_its_bytes(
+def test_a_copy_is_recorded_as_one_and_shares_all_bytes(
     as_alice: Client, client_of: Callable[..., Client], bob: User
 ) -> None:
     as_alice.save(tiny_onnx(), NAME, card=CARD, wait=False)
@@ -220,10 +222,13 @@ def test_a_fork_names_its_base_and_shares_its_bytes(
 
     assert isinstance(reused.model, onnx.ModelProto)
     card = client_of().info("bob/mine").card
-    assert (card["base_model"], card["base_model_relation"]) == (NAME, "finetune")
-    assert card["license"] == "apache-2.0"
-    # Only the changed card is new.
-    assert Blob.objects.count() == before + 1
+    assert card == client_of().info(NAME).card
+    assert Blob.objects.count() == before
+    (row,) = revision_get(mlmodel_get(None, "bob/mine")).derivations.all()
+    assert (row.relation, row.source) == ("copy", NAME)
+    # A second copy changes nothing.
+    again = client_of(bob).reuse(NAME, to="bob/mine")
+    assert again.fork == reused.fork
 
 
 def test_a_deleted_model_is_gone(client_of: Callable[..., Client], alice: User) -> None:

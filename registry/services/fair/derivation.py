@@ -4,12 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from registry.fair.card.links import Base
+from registry.selectors.fair.copies import digests_of, is_copy, version_at
 from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolve_source
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision
 
 _BATCH = 500
 _MAX_SOURCE = 500
+#: Declared relations that the files disprove if all content is that of the source. A quantised or
+#: exported network may well be a file of its source.
+_NEW_WORKS = frozenset(
+    {Relation.DERIVED, Relation.FINETUNE, Relation.ADAPTER, Relation.MERGE, Relation.DISTILLED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +91,14 @@ def _declared(revision: Revision, kind: RepositoryKind, base: Base) -> Derivatio
     source, oid = resolve_source(kind, base.source, base.revision)
     # The text names the version if that is unknown here.
     text = base.source if oid or not base.revision else f"{base.source}@{base.revision}"
+    relation = Relation(base.relation or Relation.DERIVED)
+    if source is not None and relation in _NEW_WORKS:
+        original = version_at(source, oid)
+        if original and is_copy(digests_of(revision), digests_of(original).values()):
+            relation, oid = Relation.COPY, original.oid
     return Derivation(
         revision=revision,
-        relation=base.relation or Relation.DERIVED,
+        relation=relation,
         source=text[:_MAX_SOURCE],
         source_mlmodel=source,
         source_oid=oid,

@@ -57,6 +57,25 @@ def test_a_commit_adds_copies_and_deletes_at_once(as_charlie: Api, galaxy: MLMod
     assert as_charlie.get(f"{MODEL}/revisions/main").ok() == made
 
 
+def test_a_commit_copies_from_another_readable_model(
+    as_charlie: Api, as_alice: Api, galaxy: MLModel, secret: MLModel
+) -> None:
+    source = as_charlie.get("models/lab/secret").ok()
+    copy = {
+        "op": "copy", "path": "other.onnx", "source_path": "model.onnx",
+        "source": "lab/secret", "source_revision": source["revision"],
+    }  # fmt: skip
+    made = commit(as_charlie, copy).ok(201)
+    assert "other.onnx" in {file["path"] for file in made["files"]}
+    row = galaxy.revisions.get(oid=made["oid"]).derivations.get()
+    assert (row.relation, row.source_mlmodel, row.source_oid) == (
+        "copy", secret, source["revision"],
+    )  # fmt: skip
+    as_alice.post("models", {"namespace": "alice", "name": "net"}).ok(201)
+    answer = as_alice.post("models/alice/net/commits", {"message": "Take", "operations": [copy]})
+    assert (answer.status, answer.code) == (404, "model_not_found")
+
+
 def test_a_commit_with_a_network_tells_the_job_that_inspects_it(
     as_charlie: Api, galaxy: MLModel
 ) -> None:

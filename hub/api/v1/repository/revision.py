@@ -79,26 +79,44 @@ class RefPutSerializer(Strict):
 
 
 class OperationSerializer(Strict):
-    """`add` puts uploaded bytes at a path, `copy` a file of a revision, `delete` removes a path."""
+    """`add` puts uploaded bytes at a path, `copy` a file of a revision, `delete` removes a path.
+
+    A copy from another model is recorded as a source of the new revision.
+    """
 
     op = serializers.ChoiceField([(name, name) for name in OPERATIONS])
     path = serializers.CharField(trim_whitespace=False)
     sha256 = serializers.RegexField(f"^{SHA256_PATTERN}$", required=False)
     source_path = serializers.CharField(required=False, trim_whitespace=False)
     source_revision = serializers.CharField(required=False)
+    source = serializers.CharField(
+        required=False,
+        help_text="Model that the file is copied from; default: the model of the commit.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> Operation:
         """The operation; it requires each of its fields, and accepts no other."""
         values = {name: value for name, value in attrs.items() if name != "op"}
         kind = OPERATIONS[attrs["op"]]
         required = {field.name for field in fields(kind) if field.default is MISSING}
+        optional = {"source"} if kind is Copy else set()
+        unknown_fields = values.keys() - required - optional
         errors = {
             **{name: ["This field is required."] for name in required - values.keys()},
-            **{name: ["This operation has no such field."] for name in values.keys() - required},
+            **{name: ["This operation has no such field."] for name in unknown_fields},
         }
         if errors:
             raise serializers.ValidationError(errors)
+        if "source" in values:
+            values["source"] = self._source(values["source"])
         return kind(**values)
+
+    def _source(self, full_name: str) -> MLModel:
+        """The model; looked up once per request, since commits copy many files of one model."""
+        sources: dict[str, MLModel] = self.context.setdefault("sources", {})
+        if full_name not in sources:
+            sources[full_name] = mlmodel_get(self.context["request"].user, full_name)
+        return sources[full_name]
 
 
 @example(
@@ -145,7 +163,8 @@ class CommitsView(ApiView):
         README.md must name a license. An ONNX file is inspected at once; then the model is tuned
         for every target that has a device online.
         """
-        actor, body = signed_in(request), body_of(request, CommitSerializer)
+        actor = signed_in(request)
+        body = body_of(request, CommitSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
         revision = commit(
             actor=actor,

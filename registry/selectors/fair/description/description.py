@@ -28,6 +28,7 @@ from registry.selectors.fair.description.history import ActivityInputs
 from registry.selectors.fair.description.hub_activities import repetitions_of
 from registry.selectors.fair.description.inputs import DescriptionInputs, read_inputs
 from registry.selectors.fair.description.lineage import describe_datasets, describe_sources
+from registry.selectors.fair.description.originals import creators_of_originals
 from registry.selectors.fair.hub import repository_address, this_hub
 from registry.selectors.results.testtensor import test_path
 from registry.states import ArchitectureClass, Gate, RefKind, Visibility
@@ -75,7 +76,12 @@ def describe_revisions(revisions: Sequence[Revision]) -> list[Description]:
 
 def _describe_all(revisions: Sequence[Revision]) -> list[Description]:
     inputs = read_inputs(revisions)
-    return [_assemble(one, inputs) for one in revisions]
+    creators = creators_of_originals(revisions, inputs, describe_revisions)
+    described = [_assemble(one, inputs) for one in revisions]
+    return [
+        replace(made, creators=creators[one.pk]) if one.pk in creators else made
+        for one, made in zip(revisions, described, strict=True)
+    ]
 
 
 def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
