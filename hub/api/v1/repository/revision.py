@@ -1,7 +1,7 @@
 """Revisions of a model, commits, branches and tags."""
 
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -89,7 +89,7 @@ class OperationSerializer(Strict):
     sha256 = serializers.RegexField(f"^{SHA256_PATTERN}$", required=False)
     source_path = serializers.CharField(required=False, trim_whitespace=False)
     source_revision = serializers.CharField(required=False)
-    source = serializers.CharField(
+    source = serializers.CharField(  # type: ignore[assignment]
         required=False,
         help_text="Model that the file is copied from; default: the model of the commit.",
     )
@@ -113,7 +113,8 @@ class OperationSerializer(Strict):
 
     def _source(self, full_name: str) -> MLModel:
         """The model; looked up once per request, since commits copy many files of one model."""
-        sources: dict[str, MLModel] = self.context.setdefault("sources", {})
+        context = cast("dict[str, Any]", self.context)
+        sources: dict[str, MLModel] = context.setdefault("sources", {})
         if full_name not in sources:
             sources[full_name] = mlmodel_get(self.context["request"].user, full_name)
         return sources[full_name]

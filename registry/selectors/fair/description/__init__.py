@@ -4,7 +4,7 @@ See :class:`registry.fair.description.Description`. Facts that the hub computed 
 unknown facts are absent. The stages run in one direction and hand on frozen data::
 
     inputs       identifiers, metadata, files, measurements, builds, history, agents
-    description  lineage, activities, hub_activities
+    description  lineage, activities, hub_activities, originals
     cache
 """
 

@@ -34,7 +34,7 @@ def creators_of_originals(
     ]
     if not copies:
         return {}
-    originals = _live(copies, describe) | _kept([row for _, row in copies], inputs)
+    originals = _live(copies, describe) | _records([row for _, row in copies], inputs)
     creators: dict[int, tuple[Agent, ...]] = {}
     for one, row in copies:
         original = originals.get(row.pk)
@@ -66,7 +66,7 @@ def _live(
     return {pk: described[key] for pk, key in keys.items() if key in described}
 
 
-def _kept(rows: Sequence[Derivation], inputs: DescriptionInputs) -> dict[int, Description]:
+def _records(rows: Sequence[Derivation], inputs: DescriptionInputs) -> dict[int, Description]:
     """Key of a derivation to the kept record of its deleted source."""
     names = {
         row.pk: ark_name(inputs.source_pids[row.pk])
@@ -75,4 +75,4 @@ def _kept(rows: Sequence[Derivation], inputs: DescriptionInputs) -> dict[int, De
     }
     identifiers = Identifier.objects.filter(name__in=names.values(), description__isnull=False)
     records = dict(identifiers.values_list("name", "description"))
-    return {pk: freeze.load(records[name]) for pk, name in names.items() if name in records}
+    return {pk: freeze.load(record) for pk, name in names.items() if (record := records.get(name))}
