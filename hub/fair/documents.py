@@ -33,7 +33,7 @@ LINKSET_TEXT = Format(
 )
 
 # Without a charset, clients read these types as Latin-1.
-_TEXTS = ("text/", "application/x-bibtex")
+_TEXTS = ("text/", "application/x-bibtex", "application/x-research-info-systems")
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
 

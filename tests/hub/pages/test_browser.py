@@ -181,7 +181,7 @@ def test_a_citation_is_chosen_by_keyboard_and_copied(page: Page, record: MLModel
 def test_the_panel_fits_on_a_phone(page: Page, record: MLModel) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/lab/galaxy-net")
-    page.get_by_text("Metadata in 11 formats").click()
+    page.get_by_text("Metadata in 16 formats").click()
     assert page.get_by_role("link", name="RO-Crate 1.3").is_visible()
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 

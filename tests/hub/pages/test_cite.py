@@ -67,7 +67,7 @@ def test_data_sets_are_cited_as_what_they_are(client: Client, charlie: User, lab
     make_data_record(charlie)
     page = shown(client, f"/{DATA}")
     assert ". Data set. " in page
-    assert "Metadata in 9 formats" in page
+    assert "Metadata in 13 formats" in page
 
 
 def test_a_card_marks_the_test_authority_and_the_licence_of_its_record(

@@ -9,16 +9,20 @@ from rdflib import Graph
 from rdflib.compare import isomorphic
 
 from registry.fair.description import Description
+from registry.fair.linked import rdfxml
 from registry.fair.linked.jsonld import document
 from registry.fair.linked.turtle import graph, render
 from tests.registry.fair.samples import EVERY, LEAST, MOST
 
 _PROGRAM = """
 import hashlib
-from registry.fair.linked.turtle import render
+from registry.fair.linked import rdfxml, turtle
 from tests.registry.fair.samples import MOST
-print(hashlib.sha256(render(MOST)).hexdigest())
+print(hashlib.sha256(turtle.render(MOST) + rdfxml.render(MOST)).hexdigest())
 """
+
+#: Characters that XML 1.0 cannot represent, of those that are drawn below.
+_NOT_IN_XML = (*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF)
 
 
 def read(written: bytes) -> Graph:
@@ -26,8 +30,10 @@ def read(written: bytes) -> Graph:
 
 
 @pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
-def test_turtle_says_what_the_json_ld_says(description: Description) -> None:
-    assert isomorphic(read(render(description)), graph(document(description)))
+def test_turtle_and_xml_say_what_the_json_ld_says(description: Description) -> None:
+    triples = graph(document(description))
+    assert isomorphic(read(render(description)), triples)
+    assert isomorphic(Graph().parse(data=rdfxml.render(description), format="xml"), triples)
 
 
 @pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
@@ -63,3 +69,6 @@ def test_texts_of_strangers_come_through(text: str) -> None:
     title, description, usage = sorted(texts)
     described = replace(LEAST, title=title, description=description, usage=usage)
     assert texts <= {str(one) for one in read(render(described)).objects()}
+    plain = [one.translate(dict.fromkeys(_NOT_IN_XML, "\ufffd")) for one in texts]
+    xml = Graph().parse(data=rdfxml.render(described), format="xml")
+    assert set(plain) <= {str(one) for one in xml.objects()}
