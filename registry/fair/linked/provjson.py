@@ -102,8 +102,8 @@ class _Provenance:
         attributes |= drop_empty(**more)
         agents = self._statements.setdefault("agent", {})
         if address is None:
-            for name, known in agents.items():
-                if known == attributes:
+            for name, agent in agents.items():
+                if agent == attributes:
                     return name
         name = self.name(address) if address else self.local("agent", len(agents) + 1)
         return self.state("agent", name, **attributes)

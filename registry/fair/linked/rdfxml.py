@@ -1,6 +1,5 @@
 """RDF/XML (RDF 1.1 XML Syntax, W3C 2014), made from JSON-LD so that both have the same triples."""
 
-from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
@@ -31,7 +30,7 @@ def render(description: Description) -> bytes:
 class _OrderedGraph(Graph):
     """Triples in alphabetical order: the library's writer takes them as they come from a set."""
 
-    def triples(self, triple: Any) -> Iterator[Any]:
+    def triples(self, triple: Any) -> Any:
         yield from sorted(super().triples(triple), key=_key)
 
 
