@@ -7,6 +7,7 @@ from django.utils.safestring import mark_safe
 from registry.fair import ark, citation
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
+from registry.fair.iris import iri
 from registry.fair.linked import jsonld
 from registry.fair.parts import METADATA_LICENSE
 from registry.fair.signposting import metadata_url
@@ -30,6 +31,10 @@ def cited(description: Description) -> dict[str, Any]:
         "documents": [
             (one.title, metadata_url(description, one)) for one in formats_of(description.kind)
         ],
+        # Addresses in cards are those of strangers: iri() accepts web addresses only.
+        "funding": [(one, iri(one.url)) for one in description.funding],
+        "papers": [(one, iri(one.url)) for one in description.papers],
+        "versions": [(one, one.removeprefix(here)) for one in description.versions],
         "is_test_ark": ark.is_test(description.pid),
         "metadata_license": METADATA_LICENSE,
         "fair_share": score.points / score.of if score and score.of else None,

@@ -76,3 +76,23 @@ def test_a_card_marks_the_test_authority_and_the_licence_of_its_record(
     page = shown(client, PAGE)
     assert "test authority" in page
     assert 'href="https://creativecommons.org/publicdomain/zero/1.0/"' in page
+
+
+def test_a_card_shows_people_dates_publisher_and_versions(client: Client, record: MLModel) -> None:
+    page = shown(client, PAGE)
+    about = page[page.index('aria-label="About this record"') :]
+    assert '<a href="https://orcid.org/0000-0002-1825-0097">Josiah Carberry</a>' in about
+    for heading in ("Authors", "Published", "Modified", "Publisher"):
+        assert f"<dt>{heading}</dt>" in about, heading
+    for row in record.identifiers.filter(kind="version", revision__isnull=False):
+        if pid_url(row.name) in about:
+            break
+    else:
+        pytest.fail("no version is listed")
+
+
+def test_a_card_without_authors_names_nobody(client: Client, charlie: User, lab: object) -> None:
+    make_mlmodel("lab/plain", actor=charlie)
+    page = shown(client, "/lab/plain")
+    about = page[page.index('aria-label="About this record"') :]
+    assert '<dt>Authors</dt><dd><span class="muted">not stated</span></dd>' in about
