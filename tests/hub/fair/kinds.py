@@ -34,7 +34,9 @@ DATA_CARD: dict[str, Any] = {
     "authors": CARD["authors"],
     "papers": CARD["papers"],
 }
-DATA_TEXT = "# Sky\n\nTen thousand pictures of galaxies, with their shapes as three people saw them.\n"
+DATA_TEXT = (
+    "# Sky\n\nTen thousand pictures of galaxies, with their shapes as three people saw them.\n"
+)
 RESULT: dict[str, Any] = {
     "task": {"type": "image-classification", "name": "Image Classification"},
     "dataset": {
@@ -233,12 +235,16 @@ class _Publisher:
         creators = tuple(one["name"] for one in card.get("authors", []))
         return Record(page=f"/{name}", files=files, card=card, creators=creators)
 
-    def _upload(self, name: str, files: Mapping[str, bytes], *, api: HfApi | None = None,
-                repo_type: str = "model") -> None:
+    def _upload(
+        self,
+        name: str,
+        files: Mapping[str, bytes],
+        *,
+        api: HfApi | None = None,
+        repo_type: str = "model",
+    ) -> None:
         folder = self._write(name, files)
-        (api or self.hf_alice).upload_folder(
-            repo_id=name, folder_path=folder, repo_type=repo_type
-        )
+        (api or self.hf_alice).upload_folder(repo_id=name, folder_path=folder, repo_type=repo_type)
 
     def _write(self, name: str, files: Mapping[str, bytes]) -> Path:
         folder = self.folder / name.replace("/", "-")
