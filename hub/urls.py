@@ -13,8 +13,9 @@ urlpatterns = [
     path("", include("hub.fair.urls")),
     path("", include(hf.top)),
     path("", include("hub.git.urls")),
-    # Last: the addresses of namespaces match almost anything.
+    # The addresses of namespaces match almost anything.
     path("", include("hub.pages.urls")),
+    path("", include(hf.nameless)),
 ]
 
 # Below /api/ errors are problem documents; see hub.api.urls.

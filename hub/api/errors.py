@@ -10,8 +10,6 @@ Programs read ``code``; ``title`` explains the code, ``detail`` the error of thi
 """
 
 import logging
-import re
-import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,13 +20,13 @@ from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from hub.middleware import request_id_of
 from hub.refusals import status_of
 from registry.errors import CODES, RegistryError, TooLarge
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
-_REQUEST_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 REALM = 'Bearer realm="HPCFair"'
 
 #: Exceptions of the framework to code and hint.
@@ -144,9 +142,7 @@ def _framework(error: exceptions.APIException) -> Response:
 def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
     """An internal error: the log has the traceback under an id, the response has the id."""
     request, view = context["request"], context["view"]
-    # A valid id of the client is used, so that the logs of both sides match.
-    request_id = request.headers.get("X-Request-Id", "")
-    error_id = request_id if _REQUEST_ID.fullmatch(request_id) else secrets.token_hex(16)
+    error_id = request_id_of(request)
     logger.error(
         "internal error %s at %s %s", error_id, request.method, request.path, exc_info=error
     )

@@ -14,6 +14,7 @@ from hub.hf.errors import BadRequest
 from hub.hf.ndjson import CommitLine, lines_of
 from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
+from registry.selectors.repository.revision import target_get
 from registry.services.discussion.proposal import propose
 from registry.services.discussion.talk import require_voice
 from registry.services.repository.branch import require_commit
@@ -32,6 +33,7 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     # Checked before any byte is stored; the services check again.
     if is_proposal:
         require_voice(actor, mlmodel)
+        target_get(mlmodel, rev)
     else:
         require_commit(actor, mlmodel, rev)
     lines = lines_of(request)
@@ -114,4 +116,4 @@ def _large_file(path: str, value: dict[str, Any]) -> Add:
     if value.get("algo", "sha256") != "sha256":
         raise BadRequest("A large file is named by its SHA-256.")
     size_bytes = None if value.get("size") is None else size_in(value)
-    return Add(path, text_in(value, "oid"), size_bytes)
+    return Add(path, text_in(value, "oid"), size_bytes, is_lfs=True)

@@ -7,13 +7,12 @@ other missing things have none, because clients would report a missing file.
 
 import json
 import logging
-import uuid
 
 from django.core import exceptions
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
-from django.http.response import HttpResponseBase
 
+from hub.middleware import request_id_of
 from hub.refusals import status_of
 from registry.errors import RegistryError
 
@@ -62,8 +61,9 @@ def answer(request: HttpRequest, error: Exception) -> HttpResponse:
             | MultiPartParserError()
         ):
             return refuse(400, "The request is malformed, or its body is incomplete.")
-    logger.error("%s %s failed", request.method, request.path, exc_info=error)
-    return refuse(500, "Internal error; the hub's log has the request id.")
+    request_id = request_id_of(request)
+    logger.error("%s: %s %s failed", request_id, request.method, request.path, exc_info=error)
+    return refuse(500, f"Internal error; the hub's log has the details of request {request_id}.")
 
 
 def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpResponse:
@@ -77,13 +77,6 @@ def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpRes
     if code:
         response.headers["X-Error-Code"] = code
     return response
-
-
-def name_request(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Set the request id of ``response``: the client's, or a new one."""
-    request_id = request.headers.get("X-Request-Id") or request.headers.get("X-Amzn-Trace-Id") or ""
-    is_valid = request_id.isascii() and request_id.isprintable()
-    response.headers["X-Request-Id"] = (request_id[:128] if is_valid else "") or str(uuid.uuid4())
 
 
 def _refusal(error: RegistryError) -> HttpResponse:

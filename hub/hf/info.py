@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from hub.hf.errors import BadRequest
+from hub.hf.errors import BadRequest, refuse
 from hub.hf.properties import EXPANDABLE, PROPERTIES
 from hub.hf.shapes import sibling
 from hub.hf.views import flag_in, json_answer
@@ -38,8 +38,15 @@ def info(request: HttpRequest, mlmodel: MLModel, rest: str | None = None) -> Htt
     if flag_in(request.GET, "blobs"):
         shape["siblings"] = [sibling(file) for file in details.files]
     if flag_in(request.GET, "securityStatus"):
-        shape["securityRepoStatus"] = {"scansDone": False, "filesWithIssues": []}
+        shape["securityRepoStatus"] = PROPERTIES["securityRepoStatus"](details)
     return json_answer(shape)
+
+
+def read_only(_request: HttpRequest, _mlmodel: MLModel) -> HttpResponse:
+    """405: other methods than ``GET`` have addresses below. A missing repository comes first."""
+    response = refuse(405, "Use one of GET, HEAD.")
+    response.headers["Allow"] = "GET, HEAD"
+    return response
 
 
 def shape_of(details: Details, names: Iterable[str]) -> dict[str, Any]:

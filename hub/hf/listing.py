@@ -15,7 +15,9 @@ from registry.states import RepositoryKind
 _PAGE = 1000
 #: Page size where files of each repository have to be read.
 _COSTLY_PAGE = 100
-_COSTLY = {"config", "safetensors", "transformersInfo", "siblings", "mainSize"}
+_COSTLY = {"config", "safetensors", "transformersInfo", "siblings", "mainSize"} | {
+    "childrenModelCount"
+}
 #: Each filter is a subquery.
 _MOST_FILTERS = 20
 #: There is no trending score: likes are used instead.

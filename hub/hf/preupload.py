@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
-from registry.selectors.repository.revision import branch_get, revision_get
+from registry.selectors.repository.revision import branch_get, target_get
 from registry.selectors.storage.upload import Offer, UploadPlan, upload_plans
 from registry.services.discussion.talk import require_voice
 from registry.services.repository.branch import require_commit
@@ -21,9 +21,9 @@ def preupload(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     """The upload mode of each file, and whether it need not be sent."""
     actor = signed_in(request)
     if flag_in(request.GET, "create_pr"):
-        # All readers may propose changes to any revision.
+        # All readers may propose changes to any branch.
         require_voice(actor, mlmodel)
-        revision = revision_get(mlmodel, rev)
+        revision = target_get(mlmodel, rev).revision
     else:
         require_commit(actor, mlmodel, rev)
         revision = branch_get(mlmodel, rev).revision

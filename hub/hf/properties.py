@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hub.hf.shapes import card_data, gated_of, moment
+from registry.selectors.fair.derivation import children_count
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.tree import bytes_below
 from registry.states import RepositoryKind, Visibility
@@ -68,11 +69,14 @@ PROPERTIES: dict[str, Callable[[Details], Any]] = {
     "description": lambda of: of.mlmodel.description or None,
     "paperswithcode_id": lambda of: of.revision.card.get("paperswithcode_id"),
     "mainSize": lambda of: bytes_below(of.revision, ""),
+    "childrenModelCount": lambda of: children_count(of.mlmodel),
+    # There is no scanner.
+    "securityRepoStatus": lambda _: {"scansDone": False, "filesWithIssues": []},
 }
 _OF_BOTH = (
     *("author", "cardData", "createdAt", "disabled", "downloads", "downloadsAllTime", "gated"),
-    *("lastModified", "likes", "private", "resourceGroup", "sha", "siblings", "tags"),
-    *("trendingScore", "usedStorage"),
+    *("lastModified", "likes", "private", "resourceGroup", "securityRepoStatus", "sha"),
+    *("siblings", "tags", "trendingScore", "usedStorage"),
 )
 #: Properties that may be requested. Those without an entry in PROPERTIES are omitted.
 EXPANDABLE: dict[str, tuple[str, ...]] = {

@@ -33,7 +33,7 @@ _CAUSES = {
 
 
 def resolve(
-    request: HttpRequest, kind: str, namespace: str, name: str, rest: str
+    request: HttpRequest, kind: str, name: str, rest: str, namespace: str = ""
 ) -> HttpResponseBase:
     """``GET`` and ``HEAD``; 410 for withdrawn repositories, with the address of the record."""
     try:

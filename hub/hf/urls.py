@@ -35,7 +35,8 @@ _CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
 _HASH = r"(?P<digest>[0-9a-fA-F]{64})"
 _NAME = r"(?P<name>[^/]+)"
 _ID = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
-_REPO = rf"(?P<kind>models|datasets)/{_ID}"
+# A name without a namespace names no repository, and is answered so.
+_REPO = r"(?P<kind>models|datasets)/(?:(?P<namespace>[^/]+)/)?(?P<name>[^/]+)"
 # The kind, which addresses at the top give by the prefix ``/datasets``.
 _MODEL = {"kind": "models"}
 _DATASET = {"kind": "datasets"}
@@ -75,7 +76,7 @@ api = [
     re_path(rf"^organizations/{_NAME}/settings/repositories$", wire(get=account.repositories)),
     re_path(r"^(?P<kind>models|datasets)$", wire(get=listing.listing)),
     re_path(r"^(?P<kind>models|datasets)-tags-by-type$", wire(get=listing.tags_by_type)),
-    _repository("", get=info.info),
+    _repository("", get=info.info, **dict.fromkeys(("post", "put", "delete"), info.read_only)),
     _repository(rf"/revision/{_REV}", get=info.info),
     _repository(rf"/tree/{_REV}", get=tree.tree),
     _repository(rf"/treesize/{_REV}", get=tree.tree_size),
@@ -152,4 +153,10 @@ top: list[URLPattern] = [
     re_path(rf"^buckets/{_ID}/resolve/", _NO_BUCKETS),
     re_path(r"^papers/[^/]+\.md$", _NO_PAPERS),
     re_path(r"^uploads$", absent.refusing("attachments")),
+]
+
+#: At the top, after the pages: files of names without a namespace.
+nameless = [
+    re_path(rf"^(?:datasets/)?{_NAME}/resolve/{_REV}$", _RESOLVE, _MODEL),
+    re_path(rf"^(?:datasets/)?{_NAME}\.git/info/lfs/objects/batch$", _LFS_BATCH, _MODEL),
 ]

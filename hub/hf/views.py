@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from hub.credentials import actor_of
-from hub.hf.errors import BadRequest, answer, name_request, refuse
+from hub.hf.errors import BadRequest, answer, refuse
 from hub.refusals import redirect_moved
 from registry.errors import NotFound
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
@@ -34,8 +34,8 @@ KINDS = {"models": RepositoryKind.MODEL, "datasets": RepositoryKind.DATASET}
 def wire(**views: View) -> View:
     """A view that dispatches by method: ``wire(get=info, delete=remove)``; GET also answers HEAD.
 
-    Exceptions become errors of the protocol, each answer has the request's id, and views are
-    exempt from CSRF checks: see :mod:`hub.credentials`.
+    Exceptions become errors of the protocol, and views are exempt from CSRF checks: see
+    :mod:`hub.credentials`.
     """
     by_method = {method.upper(): view for method, view in views.items()}
     if "GET" in by_method:
@@ -49,7 +49,6 @@ def wire(**views: View) -> View:
         if handler is None:
             response = refuse(405, f"Use one of {allowed}.")
             response.headers["Allow"] = allowed
-            name_request(request, response)
             return response
         try:
             response = handler(request, *args, **kwargs)
@@ -57,7 +56,6 @@ def wire(**views: View) -> View:
             response = answer(request, error)
             _drain(request)
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        name_request(request, response)
         return response
 
     return view
@@ -79,9 +77,9 @@ def repository_view(view: View) -> View:
 
     @wraps(view)
     def wrapper(
-        request: HttpRequest, kind: str, namespace: str, name: str, **rest: Any
+        request: HttpRequest, kind: str, name: str, namespace: str = "", **rest: Any
     ) -> HttpResponseBase:
-        actor, full_name = actor_of(request), f"{namespace}/{name}"
+        actor, full_name = actor_of(request), f"{namespace}/{name}" if namespace else name
         try:
             mlmodel = repository_get(actor, KINDS[kind], full_name)
         except NotFound:

@@ -28,6 +28,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "hub.middleware.request_ids",
+    "hub.middleware.bodiless_head",
+    "hub.middleware.cross_origin",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -147,3 +147,14 @@ def test_records_with_all_their_links_and_whole_crates_come_through(
     with zipfile.ZipFile(io.BytesIO(crate.content)) as archive:
         assert archive.testzip() is None
         assert set(files) < set(archive.namelist())
+
+
+def test_errors_of_nginx_itself_name_the_request_too(front: str) -> None:
+    with httpx.Client(base_url=front) as web:
+        # An internal location: nginx refuses it without the hub.
+        refused = web.get("/_blobs/none", headers={"X-Request-Id": "mine"})
+        long = web.get("/api/models", headers={"X-Request-Id": "a" * 129})
+        trace = web.get("/api/models", headers={"X-Amzn-Trace-Id": "Root=1-2"})
+    assert (refused.status_code, refused.headers.get_list("X-Request-Id")) == (404, ["mine"])
+    assert len(long.headers["X-Request-Id"]) == 32
+    assert trace.headers.get_list("X-Request-Id") == ["Root=1-2"]

@@ -99,7 +99,15 @@ def base_of(pull: Discussion) -> tuple[Revision | None, Revision]:
     target, line = ends_of(pull)
     if target is None and pull.merged_as is not None:
         target = pull.merged_as.parent
-    return common_ancestor(target, line) if target is not None else None, line
+    return merge_base(pull, target, line) if target is not None else None, line
+
+
+def merge_base(pull: Discussion, target: Revision, line: Revision) -> Revision | None:
+    """The common ancestor of ``target`` and ``line``, heads of the branches of ``pull``.
+
+    The history of a squashed pull request starts anew; the place where it parted is stored.
+    """
+    return common_ancestor(target, pull.parted_at or line)
 
 
 def changes_of(pull: Discussion, *, limit: int = 300) -> Difference:
@@ -113,7 +121,7 @@ def conflicts_of(pull: Discussion) -> list[str]:
     target, line = ends_of(pull)
     if target is None or pull.merged_as_id is not None:
         return []
-    base = common_ancestor(target, line)
+    base = merge_base(pull, target, line)
     if base == target:
         return []
     return three_way(_oids(base), _oids(target), _oids(line)).conflicts

@@ -51,7 +51,9 @@ def discussion_get(mlmodel: MLModel, num: int) -> Discussion:
 
     Raises ``NotFound``: ``discussion_not_found``.
     """
-    rows = mlmodel.discussions.select_related("author", "merged_as", "mlmodel__namespace")
+    rows = mlmodel.discussions.select_related(
+        "author", "merged_as", "parted_at", "mlmodel__namespace"
+    )
     discussion = rows.filter(num=num).first() if 0 < num <= _LARGEST_NUMBER else None
     if discussion is None:
         raise NotFound(

@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 from registry.errors import NotFound
 from registry.fair.card.links import Base, bases_of
 from registry.fair.card.values import CardReader
-from registry.selectors.access import Actor, readable_repositories, readable_with
+from registry.selectors.access import Actor, readable_mlmodels, readable_repositories, readable_with
 from registry.selectors.fair.source import HUB_RELATIONS, source_name, source_pids, source_url
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.states import RefKind
@@ -90,6 +90,14 @@ def declared_bases(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ..
     Cycles are detected among the repositories that ``actor`` may read.
     """
     return bases_of(CardReader(card), mlmodel.full_name, partial(ancestors, actor=actor))
+
+
+def children_count(mlmodel: MLModel) -> int:
+    """The number of public models whose newest version declares ``mlmodel`` as a source."""
+    rows = Derivation.objects.filter(
+        source_mlmodel=mlmodel, revision__mlmodel__in=readable_mlmodels(_ANYBODY)
+    ).exclude(relation__in=HUB_RELATIONS)
+    return _at_heads(rows).values("revision__mlmodel").distinct().count()
 
 
 def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:

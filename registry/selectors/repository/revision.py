@@ -151,6 +151,19 @@ def branch_get(mlmodel: MLModel, name: str) -> Ref:
     return ref
 
 
+def target_get(mlmodel: MLModel, name: str) -> Ref:
+    """The branch ``name`` that a pull request is to change, with its revision.
+
+    Raises ``NotFound``: ``revision_not_found``, also for tags, commits and other pull requests.
+    """
+    ref = branch_get(mlmodel, name)
+    if ref.kind != RefKind.BRANCH:
+        raise NotFound(
+            "revision_not_found", "A pull request changes a branch, not another pull request."
+        )
+    return ref
+
+
 def history(mlmodel: MLModel, revision: Revision) -> QuerySet[Revision]:
     """``revision`` and its ancestors, newest first."""
     ancestors = RawSQL(

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from registry.errors import Conflict, NotFound
 from registry.selectors.access import Actor, require
-from registry.selectors.discussion.change import common_ancestor, three_way
+from registry.selectors.discussion.change import merge_base, three_way
 from registry.selectors.discussion.discussion import events_of
 from registry.selectors.repository.revision import branch_get
 from registry.selectors.repository.snapshot import SnapshotEntry, entries_of
@@ -70,7 +70,7 @@ def _lock_branches(pull: Discussion) -> None:
 
 
 def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, SnapshotEntry]:
-    base = common_ancestor(ours, theirs)
+    base = merge_base(pull, ours, theirs)
     mine, yours = entries_of(ours), entries_of(theirs)
     merged = three_way(_oids(entries_of(base) if base else {}), _oids(mine), _oids(yours))
     if merged.conflicts:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from registry.selectors.access import Actor
-from registry.selectors.repository.revision import revision_get
+from registry.selectors.repository.revision import revision_get, target_get
 from registry.services.discussion.discussion import MAX_TITLE, pull_request_open
 from registry.services.repository.revision import Operation, commit
-from registry.states import RefKind
 from registry.tables import Discussion, MLModel, Revision
 from registry.validation.texts import message_of
 
@@ -26,23 +25,23 @@ def propose(
     """Open a pull request and commit ``operations`` to it; both, or neither.
 
     Args:
-        base: The target branch; or another revision to build on, with the default branch as target.
-        parent_oid: The revision to build on; ``None`` for ``base``.
+        base: The target branch.
+        parent_oid: The revision to build on; ``None`` for the head of ``base``.
 
     Raises:
+        NotFound: ``revision_not_found`` if ``base`` is no branch.
         RegistryError: see :func:`registry.services.discussion.discussion.pull_request_open` and
             :func:`registry.services.repository.revision.commit`.
     """
-    start = revision_get(mlmodel, parent_oid or base)
-    branches = mlmodel.refs.filter(kind=RefKind.BRANCH)
-    target = branches.filter(name=base.removeprefix("refs/heads/")).first()
+    target = target_get(mlmodel, base)
+    start = revision_get(mlmodel, parent_oid) if parent_oid else target.revision
     with transaction.atomic():
         pull = pull_request_open(
             actor=actor,
             mlmodel=mlmodel,
             title=title.partition("\n")[0][:MAX_TITLE],
             description=description,
-            branch=f"refs/heads/{target.name}" if target else None,
+            branch=f"refs/heads/{target.name}",
             start=start,
         )
         revision = commit(

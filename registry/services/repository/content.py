@@ -17,8 +17,9 @@ from registry.tables import Blob, MLModel
 class Content:
     """Bytes that a commit puts at a path.
 
-    ``is_pointer`` tells that they were committed as the text of a git-lfs pointer; ``source`` is
-    another repository that they were copied from, and the commit id there.
+    ``is_pointer`` tells that git stores a git-lfs pointer to them, whatever ``.gitattributes``
+    says: they were committed as its text, announced as a large file, or copied from one. ``source``
+    is another repository that they were copied from, and the commit id there.
     """
 
     blob: Blob
@@ -37,7 +38,10 @@ def contents_of(
     copy.
     """
     added = {one.path: one for one in operations if isinstance(one, Add)}
-    contents = {path: Content(blob) for path, blob in _usable(actor, added).items()}
+    contents = {
+        path: Content(blob, is_pointer=added[path].is_lfs)
+        for path, blob in _usable(actor, added).items()
+    }
     for operation in operations:
         if isinstance(operation, Copy):
             source = operation.source or mlmodel
@@ -45,13 +49,13 @@ def contents_of(
             if is_foreign:
                 require_fetch(actor, source)
             revision = revision_get(source, operation.source_revision)
-            blob = file_get(revision, operation.source_path).blob
+            file = file_get(revision, operation.source_path)
             origin = (source, revision.oid) if is_foreign else None
-            contents[operation.path] = Content(blob, source=origin)
+            contents[operation.path] = Content(file.blob, is_pointer=file.is_lfs, source=origin)
     pointers: dict[str, LfsPointer] = {}
     for path, content in contents.items():
         # Few files have such a length, so few are opened.
-        if content.blob.size_bytes in POINTER_BYTES:
+        if content.blob.size_bytes in POINTER_BYTES and not content.is_pointer:
             with blob_open(content.blob) as stream:
                 if (pointer := pointer_of(stream.read())) is not None:
                     pointers[path] = pointer

@@ -11,11 +11,15 @@ from registry.validation.paths import check_once, check_path, check_together
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Put uploaded bytes at ``path``, in place of any; ``size_bytes`` is stated by the client."""
+    """Put uploaded bytes at ``path``, in place of any; ``size_bytes`` is stated by the client.
+
+    ``is_lfs``: a large file, whatever ``.gitattributes`` says.
+    """
 
     path: str
     sha256: str
     size_bytes: int | None = None
+    is_lfs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,10 +105,11 @@ def commit(
 
 
 def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revision:
-    """Replace the history of a branch by one revision with the same files.
+    """Replace the history of a branch, or of a pull request's, by one revision with its files.
 
-    That of a pull request's branch grows from where it parted from its target branch. Earlier
-    revisions stay, with their builds and records, and can be addressed by id.
+    What a squashed pull request changes is unchanged: the place where it parted from its target
+    branch is stored. Earlier revisions stay, with their builds and records, and can be addressed by
+    id.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -120,17 +121,15 @@ def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revi
     message = _check_message(message)
     with transaction.atomic():
         head = branch_locked(mlmodel, branch)
-        base = None
         if head.kind == RefKind.PULL:
-            base, _ = base_of(discussion_get(mlmodel, int(head.name)))
-        of_base = entries_of(base) if base else {}
+            pull = discussion_get(mlmodel, int(head.name))
+            pull.parted_at, _ = base_of(pull)
+            pull.save(update_fields=["parted_at"])
         entries = {
-            path: of_base[path]
-            if path in of_base and of_base[path].oid == entry.oid
-            else replace(entry, changed_in=None)
+            path: replace(entry, changed_in=None)
             for path, entry in entries_of(head.revision).items()
         }
-        draft = RevisionDraft(parent=base, message=message, snapshot=snapshot_from(entries))
+        draft = RevisionDraft(parent=None, message=message, snapshot=snapshot_from(entries))
         return publish(actor, head, draft)
 
 

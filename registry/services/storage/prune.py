@@ -32,6 +32,7 @@ def revisions_lost(*, before: datetime) -> QuerySet[Revision]:
         WITH RECURSIVE reachable (id) AS (
             SELECT revision_id FROM registry_ref
             UNION SELECT merged_as_id FROM registry_discussion WHERE merged_as_id IS NOT NULL
+            UNION SELECT parted_at_id FROM registry_discussion WHERE parted_at_id IS NOT NULL
             UNION SELECT revision_id FROM registry_record
             UNION SELECT revision_id FROM registry_identifier
                   WHERE doi <> '' AND revision_id IS NOT NULL

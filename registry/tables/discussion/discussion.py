@@ -24,6 +24,8 @@ class Discussion(models.Model):
     # The branch that a pull request would change, and the revision that merging made.
     target_branch = models.CharField(max_length=200, blank=True)
     merged_as = models.ForeignKey(Revision, models.RESTRICT, null=True, related_name="+")
+    # Where a squashed branch parted from its target; its own history starts at the squashed commit.
+    parted_at = models.ForeignKey(Revision, models.RESTRICT, null=True, related_name="+")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="discussions"
     )

@@ -169,6 +169,27 @@ def test_only_what_is_asked_for_is_told(api_of: ApiOf, galaxy: MLModel) -> None:
         api_of().model_info(ID, expand=["everything"])  # type: ignore[list-item]
 
 
+def test_there_is_no_scanner_and_clients_are_told_so(api_of: ApiOf, galaxy: MLModel) -> None:
+    for told in [
+        api_of().model_info(ID, securityStatus=True),
+        api_of().model_info(ID, expand=["securityRepoStatus"]),  # type: ignore[list-item]
+    ]:
+        assert told.security_repo_status == {"scansDone": False, "filesWithIssues": []}
+
+
+def test_public_models_derived_from_a_model_are_counted(
+    api_of: ApiOf, galaxy: MLModel, lab: Namespace, charlie: User
+) -> None:
+    for name, visibility in [("tuned", "public"), ("hidden", "private"), ("gone", "public")]:
+        files = {"README.md": readme(base_model=ID)}
+        make_mlmodel(f"lab/{name}", actor=charlie, files=files, visibility=visibility)
+    commit_files(MLModel.objects.get(name="gone"), {"README.md": readme()}, actor=charlie)
+    told = api_of(charlie).model_info(ID, expand=["childrenModelCount"])
+    assert told.children_model_count == 1
+    (listed,) = api_of().list_models(search="galaxy", expand=["childrenModelCount"])
+    assert listed.children_model_count == 1
+
+
 def test_a_data_set_is_told_under_its_own_address(
     api_of: ApiOf, lab: Namespace, charlie: User
 ) -> None:

@@ -173,3 +173,40 @@ def test_changes_to_data_sets_are_proposed_too(api_of: ApiOf, alice: User, bob: 
     assert made.pr_num == 1
     api_of(alice).merge_pull_request("alice/stars", 1, repo_type="dataset")
     assert "data.csv" in api_of().list_repo_files("alice/stars", repo_type="dataset")
+
+
+def test_only_branches_take_proposals(api_of: ApiOf, net: MLModel, alice: User, bob: User) -> None:
+    api_of(alice).create_tag(ID, tag="v1")
+    mine, oid = api_of(bob), net.refs.get(name="main").revision.oid
+    add(mine, "a.txt", "mine", create_pr=True)
+    for revision in [oid, oid[:8], "v1", "missing", "refs/pr/1", "refs/pr/7"]:
+        with pytest.raises(RevisionNotFoundError):
+            add(mine, "a.txt", "mine", create_pr=True, revision=revision)
+        with pytest.raises(RevisionNotFoundError):
+            add(mine, "a.bin", "large", create_pr=True, revision=revision)
+    assert net.discussions.count() == 1
+    for revision in ["main", "refs/heads/main"]:
+        made = add(mine, "a.txt", revision, create_pr=True, revision=revision)
+        details = mine.get_discussion_details(ID, made.pr_num)
+        assert details.target_branch == "refs/heads/main"
+
+
+def test_a_squashed_pull_request_is_one_commit_and_merges(
+    api_of: ApiOf, net: MLModel, alice: User, bob: User
+) -> None:
+    mine, owner = api_of(bob), api_of(alice)
+    add(mine, "a.txt", "1\nzwei\n3\n", create_pr=True)
+    add(mine, "c.txt", "c", revision="refs/pr/1")
+    add(owner, "b.txt", "changed meanwhile")
+    mine.super_squash_history(ID, branch="refs/pr/1", commit_message="At once")
+    commits = mine.list_repo_commits(ID, revision="refs/pr/1")
+    assert [commit.title for commit in commits] == ["At once"]
+    found = mine.get_discussion_details(ID, 1)
+    assert found.conflicting_files == []
+    assert [line for line in (found.diff or "").splitlines() if line[:4] == "diff"] == [
+        "diff --git a/a.txt b/a.txt",
+        "diff --git a/c.txt b/c.txt",
+    ]
+    owner.merge_pull_request(ID, 1)
+    assert read(owner, "a.txt") == "1\nzwei\n3\n"
+    assert read(owner, "b.txt") == "changed meanwhile"

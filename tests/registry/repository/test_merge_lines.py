@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from registry.errors import Conflict
 from registry.selectors.discussion.change import base_of, changes_of, conflicts_of
@@ -13,6 +15,7 @@ from registry.selectors.repository.revision import branch_get, file_get, history
 from registry.services.discussion.discussion import discussion_change, pull_request_open
 from registry.services.discussion.merge import pull_request_merge
 from registry.services.repository.revision import squash
+from registry.services.storage.prune import revisions_lost
 from registry.states import DiscussionState, EventKind
 from registry.tables import Discussion, MLModel, User
 from tests.factories import commit_files, make_mlmodel
@@ -69,17 +72,27 @@ def test_what_a_squashed_branch_had_changed_before_is_still_a_conflict(
     assert conflicts_of(pull) == ["a"]
 
 
-def test_a_squashed_pull_request_is_one_commit_on_where_it_parted(
+def test_a_squashed_pull_request_is_one_commit_that_merges_from_where_it_parted(
     net: MLModel, pull: Discussion, alice: User, bob: User
 ) -> None:
     base, before = base_of(pull)
-    revision = squash(actor=bob, mlmodel=net, branch="refs/pr/1", message="At once")
-    assert (revision.parent, revision.tree_oid) == (base, before.tree_oid)
-    assert file_get(revision, "a").changed_in == revision
-    assert file_get(revision, "b").changed_in != revision
-    commit_files(net, {"b": "2"}, actor=alice)
-    pull_request_merge(actor=alice, pull=pull)
-    assert history(net, revision_get(net)).count() == 4
+    changed = [change.path for change in changes_of(pull).changes]
+    for number in range(2):
+        commit_files(net, {"b": f"{number}"}, actor=alice)
+        revision = squash(actor=bob, mlmodel=net, branch="refs/pr/1", message="At once")
+        pull = discussion_get(net, 1)
+        assert (revision.parent, revision.tree_oid) == (None, before.tree_oid)
+        assert history(net, revision).count() == 1
+        assert base_of(pull) == (base, revision)
+        assert [change.path for change in changes_of(pull).changes] == changed
+        assert conflicts_of(pull) == []
+    # Not even a later squash of the target, or the loss of all else, changes what it proposes.
+    squash(actor=alice, mlmodel=net, branch="main", message="All")
+    commit_files(net, {"d": "4"}, actor=bob, branch="refs/pr/1")
+    assert base not in set(revisions_lost(before=timezone.now() + timedelta(days=1)))
+    merged = pull_request_merge(actor=alice, pull=discussion_get(net, 1))
+    assert merged.files.filter(path="d").exists()
+    assert file_get(merged, "b").blob.size_bytes == 1
 
 
 def test_of_two_who_merge_at_once_one_does(net: MLModel, pull: Discussion, alice: User) -> None:
