@@ -165,7 +165,7 @@ class DatasetUse:
 class QualityEvaluation:
     """An evaluation result: from the card's ``model-index``, or measured by the hub.
 
-    ``by`` is "third party" if the card names a source elsewhere; ``url`` is that source, or the
+    Those of the card are by its author, whatever source they name; ``url`` is that source, or the
     hub's record.
     """
 

@@ -57,6 +57,7 @@ _ROLES = {
     "environment": "Software environment.",
     "other": "A file of this version.",
 }
+_STATUS = {"draft": "Draft", "public": "Published", "withdrawn": "Withdrawn"}
 # Preview pages, which RO-Crate excludes from its data entities.
 _PREVIEW = ("ro-crate-preview.html", "ro-crate-preview_files/")
 
@@ -167,7 +168,7 @@ def _citation(graph: CrateGraph, description: Description) -> dict[str, Any]:
         "dateCreated": description.created.isoformat(),
         "datePublished": description.published.isoformat(),
         "dateModified": description.modified.isoformat(),
-        "creativeWorkStatus": description.status.capitalize(),
+        "creativeWorkStatus": _STATUS[description.status],
         "license": license_entities(graph, description),
         "citation": compact(
             graph.add(address, "ScholarlyArticle", name=paper.title or paper.url, url=address)

@@ -94,12 +94,11 @@ def evaluation(description: Description, one: QualityEvaluation) -> dict[str, An
 
 
 def _assessed(description: Description, by: Assessor) -> dict[str, Any]:
-    """The assessor. FAIR4ML calls evaluations outside training extrinsic, which is known only of
-    those by third parties."""
+    """The assessor. Whether an evaluation is extrinsic is not known: that depends on whether the
+    authors saw the data, not on who measured."""
     return drop_empty(
         **{
             "hub:assessor": by,
-            "fair4ml:extrinsicEvaluation": True if by == "third party" else None,
             "sourceOrganization": organization(description.hub.publisher) if by == "hub" else None,
         }
     )

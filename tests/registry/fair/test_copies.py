@@ -115,6 +115,20 @@ def test_the_authors_outlive_the_original(original: MLModel, alice: User, bob: U
     assert creators(copy) == AUTHORS
 
 
+def test_a_cited_source_signs_no_evaluation(alice: User) -> None:
+    result = {
+        "task": {"type": "image-classification"},
+        "dataset": {"name": "Galaxy Zoo", "type": "galaxy-zoo"},
+        "metrics": [{"type": "accuracy", "value": 0.98}],
+        "source": {"name": "Elsewhere", "url": "https://example.org/results"},
+    }
+    index = [{"name": "net", "results": [result]}]
+    made = make_mlmodel(
+        "alice/net", actor=alice, files={"README.md": readme(**{"model-index": index})}
+    )
+    assert [one.by for one in told(made).evaluations] == ["author"]
+
+
 def test_copies_of_before_are_corrected(original: MLModel, bob: User) -> None:
     migration = import_module("registry.migrations.0011_copies")
     stated = {"base_model": "alice/net", "base_model_relation": "finetune"}

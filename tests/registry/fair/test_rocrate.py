@@ -98,7 +98,8 @@ def test_shared_fields_agree_with_the_description(name: str) -> None:
     assert root["url"] == one.landing
     assert root["cite-as"] == {"@id": one.pid}
     assert root["datePublished"] == one.published.isoformat()
-    assert root["creativeWorkStatus"].lower() == one.status
+    statuses = {"public": "Published", "withdrawn": "Withdrawn"}
+    assert root["creativeWorkStatus"] == statuses[one.status]
     entities = _by_id(rocrate.document(one))
     assert entities["#ark"]["value"] == one.pid
     assert entities["#swh"]["value"] == one.swhid

@@ -11,9 +11,7 @@ from django.db.models import F
 
 from registry.fair.activities import FairScore
 from registry.fair.addresses import RepositoryAddress
-from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
-from registry.fair.parts import QualityEvaluation
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
 from registry.selectors.fair.description.builds import accuracy_of, hardware_of, software_of
@@ -106,7 +104,7 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
         files=describe_files(files, address, oid),
         network=network,
         tests=describe_tests(inputs.tests.get(pk, ()), files, address, oid),
-        evaluations=(*_evaluations(metadata.card, address), *accuracy_of(builds, metadata.task)),
+        evaluations=(*metadata.card.evaluations, *accuracy_of(builds, metadata.task)),
         snippet=snippet_of(address, oid, network),
         builds=tuple(one.description for one in builds),
         tuned_on=hardware_of(builds),
@@ -177,18 +175,6 @@ def _provenance(
         "activities_omitted": inputs.histories[pk].omitted,
         "repetitions": repetitions_of(activity_inputs),
     }
-
-
-def _evaluations(card: CardFacts, address: RepositoryAddress) -> tuple[QualityEvaluation, ...]:
-    """The card's evaluations; those with a source elsewhere are attributed to a third party."""
-    own = (address.concept, *([card.code.url] if card.code else []))
-    papers = {paper.url for paper in card.papers}
-    return tuple(
-        replace(one, by="third party")
-        if one.url and one.url not in papers and not one.url.startswith(own)
-        else one
-        for one in card.evaluations
-    )
 
 
 def _access(mlmodel: MLModel) -> Access:
