@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
+from hpcfair.measurement.placement import CallerPlacement
 from hpcfair.measurement.timing import time_runs, wait_until_idle
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
@@ -30,6 +31,7 @@ from workers.engine.types import (
 class _Open:
     session: Session
     inputs: dict[str, Array]
+    placement: CallerPlacement
 
 
 #: The only session of this process: builds in one process would disturb each other's threads and
@@ -76,7 +78,7 @@ def open_build(
     """Load a build as this process's session; ``inputs`` is the timing input."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
     session = backend_of(backend).load(loaded, target_from(target))
-    _OPEN.append(_Open(session, inputs))
+    _OPEN.append(_Open(session, inputs, CallerPlacement(session)))
 
 
 def profile(
@@ -104,15 +106,18 @@ def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
 def time(*, runs: int, warmup: int) -> dict[str, Any]:
     """Time the session on its timing input.
 
-    Returns ``samples_ns`` of each run, ``involuntary_switches`` of all threads during the runs, and
-    the process's ``peak_rss_bytes`` so far.
+    Returns ``samples_ns`` of each run, ``involuntary_switches`` of all threads during the runs, the
+    process's ``peak_rss_bytes`` so far, and ``caller_placed``, as of
+    :class:`hpcfair.measurement.types.Timing`.
     """
     opened = _OPEN[0]
-    timing = time_runs(lambda: opened.session.run(opened.inputs), runs, warmup)
+    with opened.placement as placement:
+        timing = time_runs(lambda: opened.session.run(opened.inputs), runs, warmup)
     return {
         "samples_ns": list(timing.samples_ns),
         "involuntary_switches": timing.involuntary_switches or 0,
         "peak_rss_bytes": peak_rss_bytes(),
+        "caller_placed": placement.is_active,
     }
 
 

@@ -33,6 +33,7 @@ class LocalSession:
                 tuple(map(int, timed["samples_ns"])),
                 int(timed["involuntary_switches"]),
                 int(timed["peak_rss_bytes"]),
+                bool(timed["caller_placed"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise protocol_error(error) from error

@@ -38,6 +38,7 @@ from workers.testing.builds import (
     run_as_a_user,
     timeless,
 )  # fmt: skip
+from workers.testing.placement_contract import PlacementContract
 from workers.testing.reused import ReusedChild, ReusedDevice
 
 NETWORKS = {
@@ -62,7 +63,7 @@ def this_target() -> TargetSpec:
     )
 
 
-class BackendContract:
+class BackendContract(PlacementContract):
     """The contract of all backends.
 
     Attributes:

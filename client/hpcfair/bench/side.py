@@ -13,12 +13,13 @@ An error is answered as ``{"error": ...}``. End of input ends the process.
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
+from hpcfair.measurement.placement import CallerPlacement
 from hpcfair.measurement.timing import time_runs, wait_until_idle
 from hpcfair.runtimes import registry
 
@@ -30,10 +31,13 @@ def _answer(state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
         state["runtime"] = registry.open(
             request["runtime"], Path(request["path"]), request["options"]
         )
+        state["placement"] = CallerPlacement(state["runtime"])
         return {"ready": True}
     if "time" in request:
         runtime, inputs = state["runtime"], state["inputs"]
-        return asdict(time_runs(lambda: runtime.run(inputs), **request["time"]))
+        with state["placement"] as placement:
+            timing = time_runs(lambda: runtime.run(inputs), **request["time"])
+        return asdict(replace(timing, caller_placed=placement.is_active))
     if "rest" in request:
         wait_until_idle()
         return {"done": True}

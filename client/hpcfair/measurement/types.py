@@ -19,11 +19,14 @@ class Timing:
         involuntary_switches: Times that the process lost its core during these runs; ``None`` if
             unknown.
         peak_rss_bytes: Largest resident memory of the process since its start; ``None`` if unknown.
+        caller_placed: Whether the calling thread was kept on the processors that the runtime's
+            pinned workers leave to it.
     """
 
     samples_ns: tuple[int, ...]
     involuntary_switches: int | None = None
     peak_rss_bytes: int | None = None
+    caller_placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,18 @@ class Runtime(Protocol):
     thread at a time. Arrays passed to :meth:`run` are neither changed nor kept; returned arrays
     belong to the caller. The constructor raises :class:`hpcfair.errors.RuntimeFailed` for files it
     cannot open and :class:`hpcfair.errors.BadConfig` for unknown options.
+
+    Attributes:
+        pins_workers: Whether opening the build created threads that are pinned to processors, while
+            the thread that calls :meth:`run` is left free. It is then kept off those processors
+            (:mod:`hpcfair.measurement.placement`). False for a runtime that pins nothing or places
+            the calling thread itself; assumed of a runtime without this attribute.
     """
 
     name: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
+    pins_workers: bool
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Run once on arrays named as ``inputs``; returns arrays named as ``outputs``.

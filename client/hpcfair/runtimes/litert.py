@@ -37,6 +37,7 @@ class LiteRt:
     """
 
     name = "litert"
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         self._interpreter: Any = open_interpreter(path, options)

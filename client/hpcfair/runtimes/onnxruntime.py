@@ -63,6 +63,10 @@ class OnnxRuntime:
 
     def __init__(self, path: Path, options: Options) -> None:
         self._use(open_session(path, options))
+        # ONNX Runtime pins its workers unless their number is given or operators run in parallel
+        # (``auto_set_affinity`` in its inference_session.cc).
+        is_sequential = options.get("execution", "sequential") == "sequential"
+        self.pins_workers = "threads" not in options and is_sequential
 
     def _use(self, session: Any) -> None:
         self._session: Any = session

@@ -39,6 +39,8 @@ class OnnxRuntimeCuda(OnnxRuntime):
     """
 
     name = "onnxruntime_cuda"
+    # Workers are pinned, but idle: the calling thread waits for the GPU.
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         self._values: dict[str, Any] = {}

@@ -51,6 +51,8 @@ class OpenVino:
     """
 
     name = "openvino"
+    # Its threads are pinned; it places the calling thread beside them in each run.
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         self._settings = settings(options)

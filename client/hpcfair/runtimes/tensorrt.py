@@ -38,6 +38,7 @@ class TensorRt:
     """
 
     name = "tensorrt"
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         check_names(self.name, options, ())

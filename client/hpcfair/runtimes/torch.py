@@ -29,6 +29,8 @@ class TorchRuntime:
     """
 
     name = "torch"
+    # OpenMP pins threads only if told to by OMP_PROC_BIND, and then the calling thread, too.
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         check_names(self.name, options, {"threads"})

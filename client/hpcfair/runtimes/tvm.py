@@ -41,6 +41,8 @@ class TvmRuntime:
     """
 
     name = "tvm"
+    # TVM would pin them; see _SHARE_CORES.
+    pins_workers = False
 
     def __init__(self, path: Path, options: Options) -> None:
         self.device = self._prepare(options)

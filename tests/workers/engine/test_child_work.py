@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hpcfair.measurement.placement import CallerPlacement
 from workers.engine import child_work
 
 
@@ -20,7 +21,8 @@ def test_nothing_comes_between_warming_up_and_timing(monkeypatch: pytest.MonkeyP
     def collecting(phase: str, _info: dict[str, int]) -> None:
         log.append(f"collection: {phase}")
 
-    monkeypatch.setattr(child_work, "_OPEN", [child_work._Open(Session(), {})])  # type: ignore[arg-type]
+    opened = child_work._Open(Session(), {}, CallerPlacement(Session()))  # type: ignore[arg-type]
+    monkeypatch.setattr(child_work, "_OPEN", [opened])
     gc.callbacks.append(collecting)
     try:
         timed = child_work.time(runs=3, warmup=2)
