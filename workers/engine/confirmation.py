@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 from hpcfair.measurement.ratio import round_ratios
@@ -11,6 +12,7 @@ from workers.engine.errors import BaselineFailed, CandidateFailed, Infrastructur
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into
 from workers.engine.numerics import OutputCheck
+from workers.engine.repetition import measure_on_level
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.trials import Measurement, Trial
 from workers.engine.types import BuildResult
@@ -76,7 +78,8 @@ class Confirmation:
         self._output_check: OutputCheck | None = None
 
     def run_process(self) -> None:
-        """Add the rounds of another process; the first one checks the candidate's outputs.
+        """Add the rounds of another process; the first one checks the candidate's outputs. The
+        process is repeated while its baseline is off its level.
 
         Raises:
             CandidateFailed: the candidate does not build or run this time.
@@ -90,8 +93,9 @@ class Confirmation:
             raise CandidateFailed(self.build.outcome, self.build.detail)
         context.close()
         started = context.clock.monotonic()
+        measure = partial(self._measure, context, self.build)
         try:
-            self._measure(context, self.build)
+            measure_on_level(context, self._rounds, measure)
         except BaselineFailed as error:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
         finally:
@@ -121,13 +125,14 @@ class Confirmation:
         measurement = self._rounds.measurement(self._rule)
         return ConfirmedResult(self.trial, self.build, measurement, self._output_check)
 
-    def _measure(self, context: EvaluationContext, build: BuildResult) -> None:
+    def _measure(self, context: EvaluationContext, build: BuildResult) -> bool:
         with closing(context.open(self.trial.candidate, build, "candidate")) as session:
             if self._output_check is None:
                 self._output_check = context.compare(session)
                 context.require(self._output_check, build.tolerance)
             baseline, number = context.baseline_session(), self.processes
             measure_into(self._rounds, baseline, session, self._rule, context.clock, process=number)
+        return True
 
 
 def confirm(

@@ -10,6 +10,7 @@ from workers.engine.errors import BaselineFailed, CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into, prune_by_first_runs
 from workers.engine.numerics import OutputCheck
+from workers.engine.repetition import measure_on_level
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.strategies import Proposal
 from workers.engine.trials import Measurement, Trial
@@ -42,6 +43,8 @@ def evaluate(
 ) -> Evaluation:
     """Build, check and measure a candidate. A failed candidate is a trial as well.
 
+    A measurement whose baseline is off its level is repeated.
+
     ``ratio_to_beat`` gives the ratio of a tolerance class that a useful candidate must reach; a
     candidate that is clearly slower is pruned.
     """
@@ -52,7 +55,7 @@ def evaluate(
     if build.outcome == "measured":
         # The baseline's own trial always completes: noise must not prune it.
         limit = inf if candidate == context.baseline else ratio_to_beat(build.tolerance)
-        _evaluate_build(context, candidate, build, limit, progress)
+        _evaluate_build(context, number, candidate, build, limit, progress)
     check = progress.output_check
     trial = Trial(
         number=number,
@@ -72,6 +75,7 @@ def evaluate(
 
 def _evaluate_build(
     context: EvaluationContext,
+    number: int,
     candidate: Candidate,
     build: BuildResult,
     limit: float,
@@ -80,13 +84,20 @@ def _evaluate_build(
     budget = context.request.budget
     rule = StopRule(budget.half_width, budget.seconds_per_measurement, hopeless_above=limit)
     rounds = Rounds(counters=context.device.counters)
-    try:
+
+    def measure() -> bool:
         with closing(context.open(candidate, build, "candidate")) as session:
             baseline = context.baseline_session()
-            if not prune_by_first_runs(rounds, baseline, session, rule, context.clock):
+            if progress.output_check is None:
+                if prune_by_first_runs(rounds, baseline, session, rule, context.clock):
+                    return False
                 progress.output_check = context.compare(session)
                 context.require(progress.output_check, build.tolerance)
-                measure_into(rounds, baseline, session, rule, context.clock)
+            measure_into(rounds, baseline, session, rule, context.clock, process=rounds.repetitions)
+        return True
+
+    try:
+        index = measure_on_level(context, rounds, measure)
     except CandidateFailed as error:
         progress.outcome, progress.detail = error.outcome, str(error)
     except WrongOutput as error:
@@ -95,5 +106,7 @@ def _evaluate_build(
         context.close()
         progress.outcome, progress.detail = "infrastructure", f"the baseline failed: {error}"
     else:
+        if index is not None:
+            context.indices[number] = index
         progress.measurement = rounds.measurement(rule)
         progress.outcome = "pruned" if rounds.is_pruned else "measured"

@@ -3,6 +3,7 @@
 from contextlib import ExitStack, closing
 from typing import Self
 
+from hpcfair.measurement.level import BaselineLevel
 from hpcfair.precisions import Tolerance
 from workers.engine.clock import Clock
 from workers.engine.errors import (
@@ -32,6 +33,8 @@ class EvaluationContext:
         baseline: The runtime's plain defaults: every latency is compared with theirs.
         reference: Outputs of the reference on every test input that it accepts.
         reference_accuracy: Accuracy of the reference, if the test set has labels.
+        level: The baseline's latency in every measurement of this context so far.
+        indices: Index in ``level`` by number of a trial that was measured in this context.
     """
 
     tests: TestSet
@@ -49,6 +52,8 @@ class EvaluationContext:
         self._open = ExitStack()
         self._session: RunningSession | None = None
         self._baseline_check: OutputCheck | None = None
+        self.level = BaselineLevel()
+        self.indices: dict[int, int] = {}
         defaults = reference.default(request.network, request.target)
         self.baseline = Candidate(reference.name, defaults)
 
@@ -90,6 +95,10 @@ class EvaluationContext:
                 raise BaselineFailed(error.outcome, str(error)) from error
             self._session = self._open.enter_context(closing(opened))
         return self._session
+
+    def is_doubtful(self, number: int) -> bool:
+        """Whether later measurements show that a trial's baseline was off its level."""
+        return number in self.indices and self.level.is_off(self.indices[number])
 
     def open(self, candidate: Candidate, build: BuildResult, role: str) -> RunningSession:
         """Load a build in a process of its own, to be timed on the test set's timing input. Raises

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -81,6 +81,9 @@ class Rounds:
         conditions: State of the machine around each process's rounds; empty under a virtual clock.
         counters: Energy counters to read.
         is_pruned: Whether the candidate turned out to be too slow.
+        placed: Sides whose calling thread was kept off the processors of pinned workers.
+        repetitions: Processes that were repeated because their baseline was off its level.
+        shifts: The baseline's latency over its level, of processes that were set aside.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -93,6 +96,9 @@ class Rounds:
     counters: Sequence[EnergyCounter] = ()
     energy: EnergyMeter | None = None
     is_pruned: bool = False
+    placed: set[Side] = field(default_factory=set)
+    repetitions: int = 0
+    shifts: list[float] = field(default_factory=list)
 
     def add(self, process: int, timings: Sequence[tuple[Side, Timing]]) -> None:
         """Append a round, given the timings of its blocks in order."""
@@ -101,7 +107,29 @@ class Rounds:
                 self.switches.append(timing.involuntary_switches)
             if side == "candidate" and timing.peak_rss_bytes is not None:
                 self.peaks_bytes.append(timing.peak_rss_bytes)
+            if timing.caller_placed:
+                self.placed.add(side)
         self.blocks.append(block_of(process, timings))
+
+    def forget(self, first: int) -> None:
+        """Remove the rounds from index ``first`` on, which are measured again."""
+        del self.blocks[first:]
+        self.contended = [at for at in self.contended if at < first]
+        self.is_pruned = False
+        self.repetitions += 1
+
+    def set_aside(self, first: int, shift: float) -> None:
+        """Treat the rounds from index ``first`` on like contended ones: their baseline took
+        ``shift`` times as long as usual."""
+        self.contended = sorted({*self.contended, *range(first, len(self.blocks))})
+        self.is_pruned = False
+        self.shifts.append(shift)
+
+    def baseline_ns(self, first: int) -> float:
+        """The baseline's median latency in the rounds from index ``first`` on, without contended
+        ones if others remain."""
+        clean = [b for at, b in enumerate(self.blocks) if at >= first and at not in self.contended]
+        return _p50([block.baseline_ns for block in clean or self.blocks[first:]])
 
     def record_contention(self, before: Load, after: Load, seconds: float) -> None:
         """Record whether the next round to be added was contended."""
@@ -146,13 +174,15 @@ class Rounds:
         """Ratio, verdict and quality of all rounds, measured under ``rule``.
 
         If contention left too few clean rounds, the ratio is over all of them, and a verdict that
-        contention alone can explain becomes ``unstable``.
+        contention alone can explain becomes ``unstable``, as does any if the baseline was off its
+        level.
         """
         used = undisturbed_blocks(self.blocks, self.contended)
         ratio = ratio_interval(used)
         statement = verdict(ratio, len(used), rule.half_width)
         disturbed = is_disturbed(self.blocks, self.contended)
-        if disturbed and can_explain(ratio):
+        shift = max(self.shifts, key=_distance) if disturbed and self.shifts else None
+        if disturbed and (shift is not None or can_explain(ratio)):
             statement = "unstable"
         quality = {
             "unstable": statement == "unstable" or ratio.half_width > rule.half_width,
@@ -162,6 +192,8 @@ class Rounds:
             "cpu_stall_share": max(self.stalls, default=None),
             "contended_rounds": list(self.contended) or None,
             "disturbed": disturbed or None,
+            "repeated_processes": self.repetitions or None,
+            "baseline_shift": shift,
         }
         if self.conditions:
             quality |= quality_between(self.conditions[0], self.conditions[-1])
@@ -172,7 +204,10 @@ class Rounds:
             baseline_p50_ns=_p50([block.baseline_ns for block in used]),
             verdict=statement,
             quality={name: value for name, value in quality.items() if value is not None},
-            protocol=rule.as_dict(),
+            protocol={
+                **rule.as_dict(),
+                "caller_placed": {side: side in self.placed for side in get_args(Side)},
+            },
             peak_rss_bytes=max(self.peaks_bytes, default=None),
             energy=self.energy.as_dict() if self.energy else {},
         )
@@ -187,6 +222,10 @@ class Rounds:
         """Whether the candidate may be fast enough, as far as disturbed rounds can tell."""
         limit = rule.hopeless_above
         return limit is None or self.ratio().low <= limit * (1 + PRUNE_MARGIN)
+
+
+def _distance(shift: float) -> float:
+    return max(shift, 1 / shift)
 
 
 def _p50(samples: Sequence[tuple[int, ...]]) -> int:

@@ -70,6 +70,7 @@ class InterimResults:
             self._report(self._result(self._baseline))
 
     def _is_gain(self, trial: Trial) -> bool:
+        # A trial whose baseline was off its level is "unstable".
         is_faster = trial.measurement is not None and trial.measurement.verdict == "faster"
         ratio = inf if trial.ratio is None else trial.ratio
         limit = (1 - WORTH_REPORTING) * self._reported.get(trial.tolerance, 1.0)

@@ -1,6 +1,6 @@
 """The state of a search: its trials, its budget and whether it should stop."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from hpcfair.measurement.ratio import MARGIN
@@ -19,10 +19,21 @@ FEWEST_TRIALS = 8
 
 class SearchState:
     """Trials of a search, including those ``stored`` by earlier attempts, against its budget.
-    ``baseline`` is never confirmed as a candidate: the others are compared with it."""
+    ``baseline`` is never confirmed as a candidate: the others are compared with it.
 
-    def __init__(self, budget: SearchBudget, baseline: Candidate, stored: Sequence[Trial]) -> None:
+    Ratios of trials that are not believed do not count. Nor do those of trials that became doubtful
+    since (``is_doubtful`` of a trial's number); the best of these are confirmed as well.
+    """
+
+    def __init__(
+        self,
+        budget: SearchBudget,
+        baseline: Candidate,
+        stored: Sequence[Trial],
+        is_doubtful: Callable[[int], bool] = lambda _: False,
+    ) -> None:
         self.trials: list[Trial] = []
+        self._is_doubtful = is_doubtful
         self._budget = budget
         self._baseline = baseline
         self._since_gain = 0
@@ -99,7 +110,7 @@ class SearchState:
         return [
             trial
             for tolerance in TOLERANCES
-            for trial in self._best(tolerance)
+            for trial in [*self._best(tolerance), *self._best(tolerance, doubtful=True)]
             if trial.measurement
             and trial.measurement.verdict in {"faster", "unstable"}
             and trial.measurement.ratio.value < 1
@@ -117,11 +128,11 @@ class SearchState:
             self._infrastructure_failures = 0
             noise = 1 - self._budget.half_width
             limit = noise * self._ratios_to_beat()[trial.tolerance]
-            is_gain = trial.ratio is not None and trial.ratio < limit
+            is_gain = trial.is_believed and trial.ratio is not None and trial.ratio < limit
             self._since_gain = 0 if is_gain else self._since_gain + 1
         self.trials.append(trial)
 
-    def _best(self, tolerance: Tolerance) -> list[Trial]:
+    def _best(self, tolerance: Tolerance, *, doubtful: bool = False) -> list[Trial]:
         # By the upper end of the interval: the smallest of many noisy ratios is the luckiest one,
         # and its confirmation would take time from a proven gain.
         measured = [
@@ -131,12 +142,20 @@ class SearchState:
             and trial.measurement is not None
             and trial.tolerance == tolerance
             and trial.candidate != self._baseline
+            and trial.is_believed
+            and self._is_doubtful(trial.number) == doubtful
         ]
         return [trial for _, _, trial in sorted(measured)[: self._budget.candidates_to_confirm]]
 
     def _ratios_to_beat(self) -> dict[Tolerance, float]:
         # The baseline's ratio to itself is 1, whatever its noisy measurement says.
-        others = [trial for trial in self.trials if trial.candidate != self._baseline]
+        others = [
+            trial
+            for trial in self.trials
+            if trial.candidate != self._baseline
+            and trial.is_believed
+            and not self._is_doubtful(trial.number)
+        ]
         return ratios_to_beat([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
 
     def _best_stricter_ratio(self, tolerance: Tolerance) -> float:

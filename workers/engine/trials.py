@@ -16,7 +16,8 @@ class Measurement:
         ratio: Over the rounds without contention, as long as there are enough of them.
         candidate_p50_ns, baseline_p50_ns: Median latencies of the same rounds.
         quality: Signs of disturbance, as ``quality`` of ``hpcfair.bench/1``.
-        protocol: ``stop_rule``, ``half_width`` and ``max_s`` of the measurement.
+        protocol: ``stop_rule``, ``half_width``, ``max_s`` and ``caller_placed`` of the measurement,
+            as in ``protocol`` of ``hpcfair.bench/1``.
         peak_rss_bytes: Of the candidate's process; ``None`` if unknown.
         energy: As ``energy`` of ``hpcfair.bench/1``; empty without readable counters.
     """
@@ -61,6 +62,11 @@ class Trial:
     def ratio(self) -> float | None:
         """Latency ratio to the baseline; ``None`` if it was not measured."""
         return self.measurement.ratio.value if self.measurement else None
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether its ratio counts: the baseline beside it was what it is in other trials."""
+        return self.measurement is None or "baseline_shift" not in self.measurement.quality
 
     @property
     def tolerance(self) -> Tolerance:

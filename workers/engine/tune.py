@@ -52,7 +52,7 @@ def tune(
     progress("reference", 0, None, "running the unoptimised reference and the baseline")
     reference = backends[request.reference_backend]
     with EvaluationContext(request, reference, device, clock or SystemClock()) as context:
-        state = SearchState(request.budget, context.baseline, store.trials())
+        state = SearchState(request.budget, context.baseline, store.trials(), context.is_doubtful)
         strategy = _strategy(request, backends, context.baseline, store)
         interim = InterimResults(context, state, on_interim_result)
         while (stop_reason := state.stop_reason()) is None:

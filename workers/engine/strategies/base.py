@@ -67,6 +67,7 @@ class Strategy(ABC):
       trials first and continues as if it had not been interrupted.
     - Failures are told like successes and are not proposed again, except infrastructure failures,
       which leave the candidate open.
+    - Trials that are not believed are told and not learned: their ratio says nothing.
     - The result of ``ask`` depends only on the spaces, the seed, and the earlier calls of ``ask``
       and ``tell``: on no clock and no global state.
 
@@ -91,11 +92,12 @@ class Strategy(ABC):
         self._pending.discard(trial.candidate.sha256)
         if trial.outcome != "infrastructure":
             self._finished.add(trial.candidate.sha256)
-            self.learn(trial)
+            if trial.is_believed:
+                self.learn(trial)
 
     @abstractmethod
     def propose(self, excluded: Set[str]) -> Proposal | None:
         """A candidate whose ``sha256`` is not in ``excluded``, or ``None``. Has no side effects."""
 
     def learn(self, trial: Trial) -> None:  # noqa: B027 - some strategies do not learn
-        """Learn a trial that is not an infrastructure failure."""
+        """Learn a trial that is believed and no infrastructure failure."""

@@ -1,0 +1,68 @@
+"""The baseline's level over several measurements: is a measurement's baseline what it usually is?
+
+The baseline is the same build in every measurement of a search. Where it suddenly takes 1.8 times
+as long, or half as long, something else than the candidate has changed, perhaps for one side only,
+and the ratio says nothing.
+"""
+
+from collections.abc import Sequence
+from math import exp, log
+from statistics import median, median_low
+
+import numpy as np
+
+from hpcfair.measurement.types import Block
+
+#: Measurements, centred on the one in question, whose median is its level: a change that lasts
+#: longer than half of them, such as a warmer processor, moves the level.
+WINDOW = 9
+#: Bounds on the relative distance from the level that belongs to the spread. Guests of a shared
+#: machine drift by the lower one; two threads on one core or on two differ by more than the upper.
+LEAST_SPREAD, LARGEST_SPREAD = 0.25, 0.4
+#: Multiple of the residuals' standard deviation, estimated by their median absolute deviation.
+_DEVIATIONS, _NORMAL = 4.0, 1.4826
+#: Times that a measurement is repeated in fresh processes while its baseline is off its level.
+MOST_REPETITIONS = 2
+
+
+class BaselineLevel:
+    """The baseline's latencies, measurement by measurement, in order of time.
+
+    The level of a measurement is the median of a window around it, so it follows a drift. Of two
+    levels that are equally frequent, the lower one counts: disturbances make runs longer. The
+    spread is estimated from the distances of all measurements from their levels.
+    """
+
+    def __init__(self) -> None:
+        self._logarithms: list[float] = []
+
+    def add(self, latency_ns: float) -> int:
+        """Append a measurement's latency, above 0; returns its index."""
+        self._logarithms.append(log(latency_ns))
+        return len(self._logarithms) - 1
+
+    def shift(self, index: int) -> float:
+        """The latency of a measurement divided by its level."""
+        return exp(self._distances()[index])
+
+    def is_off(self, index: int) -> bool:
+        """Whether a measurement is farther from its level than the spread, above or below. May
+        change as measurements are added."""
+        distances = self._distances()
+        spread = _DEVIATIONS * _NORMAL * median(map(abs, distances))
+        limit = min(max(spread, log(1 + LEAST_SPREAD)), log(1 + LARGEST_SPREAD))
+        return abs(distances[index]) > limit
+
+    def _distances(self) -> list[float]:
+        values = self._logarithms
+        last = max(0, len(values) - WINDOW)
+        starts = (min(max(0, at - WINDOW // 2), last) for at in range(len(values)))
+        return [
+            value - median_low(values[start : start + WINDOW])
+            for value, start in zip(values, starts, strict=True)
+        ]
+
+
+def baseline_latency_ns(blocks: Sequence[Block]) -> float:
+    """Median latency of the baseline in one or more rounds."""
+    return float(np.median(np.concatenate([block.baseline_ns for block in blocks])))
