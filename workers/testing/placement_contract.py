@@ -80,12 +80,12 @@ def check_pinning(name: str, path: str, options: Mapping[str, Any], inputs: str)
 def affinities() -> dict[int, set[int]]:
     """Processors that each thread of this process may run on, as ``proc_pid_status(5)`` lists
     them."""
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for task in Path("/proc/self/task").iterdir():
         lines = (task / "status").read_text().splitlines()
         (allowed,) = (line.split()[1] for line in lines if line.startswith("Cpus_allowed_list:"))
-        found[int(task.name)] = processors_in(allowed)
-    return found
+        result[int(task.name)] = processors_in(allowed)
+    return result
 
 
 def _is_placed_by(runtime: Runtime, arrays: Mapping[str, Any]) -> bool:

@@ -47,7 +47,7 @@ class CallerPlacement:
 
     def __init__(self, runtime: object, shortest_ns: int = 0) -> None:
         # Runtimes of other packages may lack the attribute.
-        self._wanted = sys.platform == "linux" and getattr(runtime, "pins_workers", False)
+        self._applies = sys.platform == "linux" and getattr(runtime, "pins_workers", False)
         self._shortest_ns = shortest_ns
         self._remaining: frozenset[int] | None = None
         self._before: set[int] | None = None
@@ -58,7 +58,7 @@ class CallerPlacement:
 
     def __enter__(self) -> Self:
         self.is_active = False
-        if not self._wanted:
+        if not self._applies:
             return self
         self._has_turn = not self._is_short and _TURN.acquire(blocking=False)
         if self._has_turn and self._remaining is not None:
@@ -67,7 +67,7 @@ class CallerPlacement:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._wanted:
+        if not self._applies:
             return
         self._is_short = perf_counter_ns() - self._started_ns < self._shortest_ns
         if not self._has_turn:
