@@ -23,8 +23,35 @@ def _nested(data: bytes) -> list[str]:
     return [one["name"] for one in _listed(json.loads(data).get("creator"))]
 
 
+def _csl(data: bytes) -> list[str]:
+    (item,) = _listed(json.loads(data))
+    return [f"{one['given']} {one['family']}" for one in item.get("author", [])]
+
+
+def _ris(data: bytes) -> list[str]:
+    authors = re.findall(r"^AU  - (.*?)\r?$", data.decode(), re.MULTILINE)
+    return [" ".join(reversed(one.split(", "))) for one in authors]
+
+
+def _codemeta(data: bytes) -> list[str]:
+    return [one["name"] for one in json.loads(data).get("author", [])]
+
+
+def _prov(data: bytes) -> list[str]:
+    document = json.loads(data)
+    agents = [one["prov:agent"] for one in document.get("wasAttributedTo", {}).values()]
+    return [document["agent"][one]["prov:label"] for one in agents]
+
+
 def _turtle(data: bytes) -> list[str]:
-    graph = rdflib.Graph().parse(data=data, format="turtle")
+    return _triples(rdflib.Graph().parse(data=data, format="turtle"))
+
+
+def _rdfxml(data: bytes) -> list[str]:
+    return _triples(rdflib.Graph().parse(data=data, format="xml"))
+
+
+def _triples(graph: rdflib.Graph) -> list[str]:
     (subject,) = graph.subjects(rdflib.URIRef("http://purl.org/dc/terms/isVersionOf"))
     creators = graph.objects(subject, _SCHEMA.creator)
     return sorted(str(graph.value(one, _SCHEMA.name)) for one in creators)
@@ -76,6 +103,11 @@ CREATORS: dict[str, Callable[[bytes], list[str]]] = {
     "jsonld": _nested,
     "croissant": _nested,
     "turtle": _turtle,
+    "rdfxml": _rdfxml,
+    "csl": _csl,
+    "ris": _ris,
+    "codemeta": _codemeta,
+    "prov-json": _prov,
     "rocrate": _rocrate,
     "datacite-json": _datacite_json,
     "datacite-xml": datacite_xml,

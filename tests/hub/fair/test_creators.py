@@ -51,7 +51,7 @@ def _oai(client: Client, pid: str, prefix: str) -> bytes:
 def expected(kind: ResourceKind, names: list[str]) -> dict[str, list[str]]:
     forms = [one.name for one in formats_of(kind) if one.name not in NAMELESS]
     wanted = dict.fromkeys((*forms, "oai_dc", "oai_datacite", "erc"), names)
-    wanted["turtle"] = sorted(names)
+    wanted |= dict.fromkeys(("turtle", "rdfxml"), sorted(names))
     if names:
         return wanted
     spdx = {"spdx": ["NOASSERTION"]} if kind == "dataset" else {}
