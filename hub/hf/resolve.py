@@ -15,6 +15,7 @@ from hub.credentials import actor_of
 from hub.files import caching, count_download, serve_blob
 from hub.hf.errors import answer, refuse
 from hub.hf.views import KINDS, repository_view
+from hub.hf.xetread import announce
 from registry.errors import NotFound
 from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
 from registry.selectors.repository.gate import require_fetch_file
@@ -88,6 +89,7 @@ def _send(
     )
     response.headers["X-Linked-ETag"] = f'"{etag}"'
     response.headers["X-Linked-Size"] = str(file.blob.size_bytes)
+    announce(response, mlmodel, file)
     if file.path == main_path(file.revision):
         count_download(request, response, mlmodel)
     return response

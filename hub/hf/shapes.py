@@ -45,8 +45,8 @@ def sibling(file: File) -> dict[str, Any]:
     return shape
 
 
-def tree_entry(entry: TreeEntry) -> dict[str, Any]:
-    """A file or folder, in a listing."""
+def tree_entry(entry: TreeEntry, xet_hashes: Mapping[str, str]) -> dict[str, Any]:
+    """A file or folder, in a listing; ``xet_hashes`` maps SHA-256 to the Xet hash."""
     file = entry.file
     if file is None:
         return {"type": "directory", "oid": entry.oid, "size": 0, "path": entry.path}
@@ -58,6 +58,8 @@ def tree_entry(entry: TreeEntry) -> dict[str, Any]:
     }
     if file.is_lfs:
         shape["lfs"] = {"oid": file.blob_id, **_lfs_sizes(file)}
+        if file.blob_id in xet_hashes:
+            shape["xetHash"] = xet_hashes[file.blob_id]
     return shape
 
 

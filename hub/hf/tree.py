@@ -10,6 +10,7 @@ from hub.hf.address import cursor_of, revision_and_path, whole_number, with_next
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import last_commit, tree_entry
 from hub.hf.views import flag_in, json_answer, json_body
+from hub.hf.xetread import offered
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.tree import (
     TreeEntry,
@@ -40,7 +41,7 @@ def tree(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
         cursor=cursor_of(request),
         limit=whole_number(request, "limit", most, most=most) or most,
     )
-    response = json_answer(_shapes(revision, page.items, expanded=expanded))
+    response = json_answer(_shapes(mlmodel, revision, page.items, expanded=expanded))
     return with_next(request, response, page.next)
 
 
@@ -50,7 +51,7 @@ def paths_info(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpRespons
     paths, expanded = _inputs(request)
     if len(paths) > _MOST_PATHS:
         raise BadRequest(f"Ask for at most {_MOST_PATHS} paths at once.")
-    return json_answer(_shapes(revision, entries_at(revision, paths), expanded=expanded))
+    return json_answer(_shapes(mlmodel, revision, entries_at(revision, paths), expanded=expanded))
 
 
 def tree_size(_request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
@@ -61,9 +62,10 @@ def tree_size(_request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpRespons
 
 
 def _shapes(
-    revision: Revision, entries: Sequence[TreeEntry], *, expanded: bool
+    mlmodel: MLModel, revision: Revision, entries: Sequence[TreeEntry], *, expanded: bool
 ) -> list[dict[str, Any]]:
-    shapes = [tree_entry(entry) for entry in entries]
+    hashes = offered(mlmodel, [entry.file for entry in entries if entry.file])
+    shapes = [tree_entry(entry, hashes) for entry in entries]
     if expanded:
         changes = changes_of(revision, entries)
         for shape in shapes:

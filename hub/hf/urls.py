@@ -28,6 +28,7 @@ from hub.hf import (
     tree,
     webhook,
     xet,
+    xetread,
 )
 from hub.hf.views import View, repository_view, wire
 
@@ -118,7 +119,7 @@ api = [
     _repository(f"{_COMMENT}/edit", post=discussion.edit),
     _repository(f"{_COMMENT}/hide", post=discussion.hide),
     _repository("/xet-write-token/(?P<rev>.+)", get=xet.write_token),
-    _repository("/xet-read-token/(?P<rev>.+)", get=xet.read_token),
+    _repository("/xet-read-token/(?P<rev>.+)", get=xetread.read_token),
     re_path(rf"^lfs/upload/{_LINK}$", lfs.lfs_wire(put=lfs.put, post=lfs.complete)),
     re_path(rf"^lfs/upload/{_LINK}/(?P<number>[0-9]{{1,5}})$", lfs.lfs_wire(put=lfs.put_part)),
     re_path(rf"^lfs/upload/{_LINK}/verify$", lfs.lfs_wire(post=lfs.verify)),
@@ -146,6 +147,8 @@ top: list[URLPattern] = [
     re_path(rf"{_CAS}/xorbs/default/{_HASH}$", wire(post=xet.with_ticket(xet.xorb))),
     re_path(rf"{_CAS}/shards$", wire(post=xet.with_ticket(xet.shard))),
     re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),
+    re_path(rf"^xet/(?P<version>v1|v2)/reconstructions/{_HASH}$", wire(get=xetread.reconstruct)),
+    re_path(rf"^xet/chunks/{_LINK}$", wire(get=xetread.chunks)),
     re_path(r"^xet/", wire(get=xet.absent, post=xet.absent)),
     re_path(r"^v1/telemetry$", wire(post=xet.telemetry)),
     re_path(rf"^spaces/{_ID}/resolve/", absent.without("Spaces")),

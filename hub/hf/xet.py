@@ -6,7 +6,7 @@ and finally a shard that composes files of chunks; a commit then names the files
 
 Clients remember for three weeks which chunks they sent to an address, and do not repeat them. The
 address therefore has an epoch, which is incremented whenever stored chunks may have been deleted.
-Uploads in progress may finish at an earlier address. Downloads are whole files (ADR 0011).
+Uploads in progress may finish at an earlier address. Downloads: :mod:`hub.hf.xetread`.
 
 Sources: huggingface/xet-core ``openapi/cas.openapi.yaml``,
 ``xet_client/src/cas_client/remote_client.rs``; huggingface_hub ``utils/_xet.py``.
@@ -60,10 +60,15 @@ def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpRespons
             "not_authenticated", "A browser session cannot upload.", "Send a token."
         )
     quota_check(mlmodel.namespace, 1)
-    end = int(time.time()) + _TICKET_S
-    claims = [str(user.token.uuid), str(mlmodel.uuid), mlmodel.xet_epoch, end]
-    ticket = signing.dumps(claims, salt=_SALT)
+    claims = [str(user.token.uuid), str(mlmodel.uuid), mlmodel.xet_epoch]
     address = absolute(f"/xet/{mlmodel.uuid}/{mlmodel.xet_epoch}")
+    return ticket_answer(address, claims, salt=_SALT)
+
+
+def ticket_answer(address: str, claims: list[Any], *, salt: str) -> HttpResponse:
+    """A new ticket for the Xet address ``address``, in headers and as JSON: clients read either."""
+    end = int(time.time()) + _TICKET_S
+    ticket = signing.dumps([*claims, end], salt=salt)
     response = json_answer({"casUrl": address, "accessToken": ticket, "exp": end})
     response.headers["X-Xet-Cas-Url"] = address
     response.headers["X-Xet-Access-Token"] = ticket
@@ -72,9 +77,16 @@ def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpRespons
     return response
 
 
-def read_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:  # noqa: ARG001
-    """``GET .../xet-read-token/{rev}``: not supported, and no file refers to it."""
-    return refuse(404, "Downloads by Xet are not supported; fetch whole files.")
+def bearer_claims(request: HttpRequest, *, salt: str) -> list[Any]:
+    """The claims of the request's ticket. Raises ``Unauthenticated`` if it is not valid."""
+    ticket = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    try:
+        *claims, end = signing.loads(ticket, salt=salt)
+    except signing.BadSignature:
+        raise Unauthenticated("token_invalid", "The ticket was not issued by this hub.") from None
+    if end <= time.time():
+        raise Unauthenticated("token_expired", "The ticket is expired.")
+    return claims
 
 
 def with_ticket(view: _CasView) -> _CasView:
@@ -133,13 +145,7 @@ def telemetry(request: HttpRequest) -> HttpResponse:
 
 
 def _admit(request: HttpRequest, uuid: str, epoch: int) -> tuple[User, MLModel]:
-    ticket = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    try:
-        token_uuid, mlmodel_uuid, newest, end = signing.loads(ticket, salt=_SALT)
-    except signing.BadSignature:
-        raise Unauthenticated("token_invalid", "The ticket was not issued by this hub.") from None
-    if end <= time.time():
-        raise Unauthenticated("token_expired", "The ticket is expired.")
+    token_uuid, mlmodel_uuid, newest = bearer_claims(request, salt=_SALT)
     user = user_of_token_uuid(token_uuid)
     if parse_uuid(mlmodel_uuid) != parse_uuid(uuid) or epoch > newest:
         raise Forbidden("permission_denied", "The ticket is for another address.")

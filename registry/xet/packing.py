@@ -11,6 +11,7 @@ Scheme 2 suits arrays of four-byte numbers: it has every fourth byte from byte 0
 byte 1 on, 2, 3. Source: xet-core ``xorb_object/{xorb_chunk_format,compression_scheme}.rs``.
 """
 
+import struct
 from dataclasses import dataclass
 
 import lz4.frame
@@ -49,6 +50,11 @@ def parse_header(data: memoryview) -> ChunkHeader:
     if not 0 < header.packed_bytes <= _MAX_PACKED_BYTES:
         raise bad_xorb(f"a chunk packed into {header.packed_bytes} bytes")
     return header
+
+
+def pack_header(raw_bytes: int) -> bytes:
+    """The header of an uncompressed chunk of ``raw_bytes`` bytes."""
+    return struct.pack("<II", raw_bytes << 8, raw_bytes << 8 | _AS_IS)
 
 
 def unpack(header: ChunkHeader, packed: memoryview) -> bytes | memoryview:
