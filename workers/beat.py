@@ -11,6 +11,9 @@ ASSESS_EVERY_S = 600.0
 #: Delay after which DataCite is told of changed, hidden or withdrawn records.
 DOI_EVERY_S = 60.0
 
+#: Delay after which large files that did not arrive by Xet can be downloaded by it.
+CHUNK_EVERY_S = 60.0
+
 
 def table() -> dict[str, dict[str, Any]]:
     """Celery's beat table: name to task, seconds between its runs and options."""
@@ -25,6 +28,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.collect",
             "schedule": float(settings.GC_EVERY_S),
             "options": {"expires": 3600.0},
+        },
+        "chunk": {
+            "task": "workers.tasks.chunk",
+            "schedule": CHUNK_EVERY_S,
+            "options": {"expires": CHUNK_EVERY_S},
         },
         "deliver": {
             "task": "workers.tasks.deliver",

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from registry import dispatch
 from registry.services.fair.assessment import assess_due as queue_due
+from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
 from registry.services.work.reaper import job_reap
 from registry.states import HUB_JOBS, JobKind
@@ -60,6 +61,12 @@ def reap(**_: Any) -> None:
 def collect(**_: Any) -> None:
     """Delete unreferenced blobs."""
     gc(grace=settings.GC_GRACE)
+
+
+@app.task(name="workers.tasks.chunk", ignore_result=True)
+def chunk(**_: Any) -> None:
+    """Find the chunks of large files that did not arrive by Xet."""
+    blobs_chunk()
 
 
 @app.task(name="workers.tasks.deliver", ignore_result=True)

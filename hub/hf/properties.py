@@ -68,6 +68,7 @@ PROPERTIES: dict[str, Callable[[Details], Any]] = {
     "usedStorage": lambda of: of.mlmodel.used_bytes,
     "description": lambda of: of.mlmodel.description or None,
     "paperswithcode_id": lambda of: of.revision.card.get("paperswithcode_id"),
+    "xetEnabled": lambda _: True,
     "mainSize": lambda of: bytes_below(of.revision, ""),
     "childrenModelCount": lambda of: children_count(of.mlmodel),
     # There is no scanner.
@@ -76,7 +77,7 @@ PROPERTIES: dict[str, Callable[[Details], Any]] = {
 _OF_BOTH = (
     *("author", "cardData", "createdAt", "disabled", "downloads", "downloadsAllTime", "gated"),
     *("lastModified", "likes", "private", "resourceGroup", "securityRepoStatus", "sha"),
-    *("siblings", "tags", "trendingScore", "usedStorage"),
+    *("siblings", "tags", "trendingScore", "usedStorage", "xetEnabled"),
 )
 #: Properties that may be requested. Those without an entry in PROPERTIES are omitted.
 EXPANDABLE: dict[str, tuple[str, ...]] = {

@@ -94,6 +94,7 @@ api = [
     _repository("/leaderboard", get=absent.leaderboard),
     _repository("/lfs-files", get=lfsfiles.listing),
     _repository("/lfs-files/batch", post=lfsfiles.batch),
+    _repository("/lfs-files/duplicate", post=lfsfiles.duplicate),
     _repository("/duplicate", post=repository.duplicate),
     _repository("/auth-check", get=repository.check_read),
     _repository("/auth-check/write", get=repository.check_write),

@@ -160,7 +160,7 @@ def chunks(request: HttpRequest, signed: str) -> HttpResponseBase:
     return response
 
 
-def _body(  # noqa: PLR0913 (one range of one range)
+def _body(
     request: HttpRequest, sha256: str, xorb: str, first: int, end: int, skip: int, length: int
 ) -> HttpResponseBase:
     if request.method == "HEAD":

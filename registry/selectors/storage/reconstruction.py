@@ -64,8 +64,7 @@ def xet_hashes(sha256s: Collection[str]) -> dict[str, str]:
     for start in range(0, len(ordered), AT_ONCE):
         rows = XetFile.objects.filter(blob__in=ordered[start : start + AT_ONCE])
         # A file may have been uploaded in other chunks, too; the lowest hash is always the same.
-        for sha256, xet_hash in rows.order_by("-hash").values_list("blob", "hash"):
-            hashes[sha256] = xet_hash
+        hashes |= dict(rows.order_by("-hash").values_list("blob", "hash"))
     return hashes
 
 
@@ -129,7 +128,8 @@ def _chain(blob: Blob) -> list[Term]:
     )
     offsets = [offset for *_, offset in rows]
     if len(set(offsets)) == len(rows):
-        lengths = [after - at for at, after in zip(offsets, [*offsets[1:], blob.size_bytes])]
+        ends = [*offsets[1:], blob.size_bytes]
+        lengths = [after - at for at, after in zip(offsets, ends[: len(offsets)], strict=True)]
     else:
         lists = _chunk_lists({xorb for xorb, *_ in rows})
         lengths = [lists[xorb].raw_bytes(first, end) for xorb, first, end, _ in rows]

@@ -1,4 +1,4 @@
-"""Removal of large files from a repository: from its branches, or from its history.
+"""Removal of large files from a repository (its branches or its history), and their copies.
 
 Removal from the branches adds a revision to each branch; the history stays.
 
@@ -18,20 +18,35 @@ from collections.abc import Collection, Iterable
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from registry.errors import Conflict, Invalid
+from registry.errors import Conflict, Invalid, NotFound
 from registry.ids import SHA256_RE
-from registry.selectors.access import Actor, require
+from registry.selectors.access import Actor, readable_repositories, require
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.snapshot import README, snapshot_of
+from registry.selectors.storage.lfsfile import blobs_held
 from registry.services.audit import audit
 from registry.services.fair.identifier import identifiers_mint, identifiers_retire
 from registry.services.repository.card import card_apply
 from registry.services.repository.revision import Delete, commit
+from registry.services.storage.blob import blob_used
 from registry.services.storage.quota import usage_recount
+from registry.services.storage.xorb import require_contributor
 from registry.services.webhook.notice import notify_ref
 from registry.services.work.plan import plan_inspection
 from registry.states import JobState, RefKind, Role
 from registry.storage.git import commit_oid, tree_oid
-from registry.tables import Build, File, Graph, Job, MLModel, OutboxEntry, Record, Ref, Revision
+from registry.tables import (
+    Build,
+    File,
+    Graph,
+    Job,
+    MLModel,
+    OutboxEntry,
+    Record,
+    Ref,
+    Revision,
+    Upload,
+)
 
 _AT_ONCE = 500
 #: Reason in the tombstone of a rewritten version.
@@ -100,6 +115,38 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
             namespace=mlmodel.namespace.name,
             detail={"digests": sorted(sha256s), "files": erased, "revisions": len(changed)},
         )
+
+
+def lfsfiles_lend(
+    *, actor: Actor, source: MLModel, target: MLModel, sha256s: Collection[str]
+) -> set[str]:
+    """Let a commit of ``actor`` to ``target`` name large files of ``source``.
+
+    The files are marked as used, and the actor as somebody who may name them. Returns the digests
+    that some revision of ``source`` holds.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: see
+            :func:`registry.services.storage.xorb.require_contributor`, for ``target``.
+        Forbidden: ``access_gated`` if the actor may not fetch files of ``source``.
+        NotFound: ``model_not_found`` if they may not read it.
+    """
+    user = require_contributor(actor, target)
+    if not readable_repositories(actor).filter(pk=source.pk).exists():
+        raise NotFound("model_not_found", "There is no such model, or you may not read it.")
+    require_fetch(actor, source)
+    held = set(blob_used(actor=actor, sha256s=list(blobs_held(source, list(sha256s)))))
+    if user is not None:
+        uploads = [Upload(user=user, blob_id=sha256) for sha256 in sorted(held)]
+        Upload.objects.bulk_create(uploads, ignore_conflicts=True)
+    audit(
+        actor,
+        "lfsfile.lend",
+        source.full_name,
+        namespace=source.namespace.name,
+        detail={"target": target.full_name, "files": len(held)},
+    )
+    return held
 
 
 def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
