@@ -167,10 +167,10 @@ def _merged(terms: Iterable[Term]) -> Iterator[tuple[str, int, int]]:
     ranges: dict[str, list[tuple[int, int]]] = {}
     for term in terms:
         ranges.setdefault(term.xorb, []).append((term.first, term.end))
-    for xorb, wanted in ranges.items():
-        wanted.sort()
-        first, end = wanted[0]
-        for next_first, next_end in wanted[1:]:
+    for xorb, ordered in ranges.items():
+        ordered.sort()
+        first, end = ordered[0]
+        for next_first, next_end in ordered[1:]:
             if next_first > end:
                 yield xorb, first, end
                 first, end = next_first, next_end
