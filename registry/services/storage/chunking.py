@@ -85,6 +85,7 @@ def blob_chunk(blob: Blob) -> str:
         for chunk in gear.split(stream):
             digest, length = chunk_hash(chunk), len(chunk)
             file.add(digest, length)
+            place: tuple[str | _NewXorb, int] | None
             place = earlier.place(digest, spans[-1] if spans else None)
             if place is None:
                 if not xorbs or not xorbs[-1].has_room(length):
