@@ -37,7 +37,7 @@ from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import main_path
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.selectors.storage.reconstruction import (
-    Fetch,
+    ChunkFetch,
     Reconstruction,
     chunks_open,
     reconstruction,
@@ -193,6 +193,6 @@ def _shape(plan: Reconstruction, reader: _Reader, file: File, version: str) -> d
     return {"offset_into_first_range": plan.skip_bytes, "terms": terms, name: places}
 
 
-def _address(reader: _Reader, file: File, fetch: Fetch) -> str:
+def _address(reader: _Reader, file: File, fetch: ChunkFetch) -> str:
     claims = [*astuple(reader), file.blob_id, *astuple(fetch)]
     return absolute(f"{_PLACE}/chunks/{signing.dumps(claims, salt=_LINKS)}")

@@ -22,7 +22,7 @@ from registry.xet.packing import HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class FileTerm:
     """Chunks ``first`` to ``end`` (exclusive) of a xorb, ``raw_bytes`` at ``offset`` of a file."""
 
     xorb: str
@@ -33,7 +33,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class ChunkFetch:
     """Chunks ``first`` to ``end`` (exclusive) of a xorb, ``size_bytes`` with their headers."""
 
     xorb: str
@@ -53,8 +53,8 @@ class Reconstruction:
     """
 
     skip_bytes: int
-    terms: list[Term]
-    fetches: list[Fetch]
+    terms: list[FileTerm]
+    fetches: list[ChunkFetch]
 
 
 def xet_hashes(sha256s: Collection[str]) -> dict[str, str]:
@@ -92,7 +92,7 @@ def reconstruction(blob: Blob, start: int, end: int) -> Reconstruction:
     lists = _chunk_lists({term.xorb for term in touched})
     terms = [_trimmed(term, lists[term.xorb], start, end) for term in touched]
     fetches = [
-        Fetch(xorb, first, last, _framed_bytes(lists[xorb], first, last))
+        ChunkFetch(xorb, first, last, _framed_bytes(lists[xorb], first, last))
         for xorb, first, last in _merged(terms)
     ]
     return Reconstruction(start - terms[0].offset, terms, fetches)
@@ -115,7 +115,7 @@ def chunks_open(sha256: str, xorb: str, first: int, end: int, *, skip: int) -> F
     return FramedChunks(raw, chunks.lengths(at, end), skip=skip)
 
 
-def _chain(blob: Blob) -> list[Term]:
+def _chain(blob: Blob) -> list[FileTerm]:
     """Terms that follow each other from the beginning to the end of ``blob``.
 
     The runs of one upload do. There are others if the same bytes were uploaded again, in other
@@ -133,8 +133,8 @@ def _chain(blob: Blob) -> list[Term]:
     else:
         lists = _chunk_lists({xorb for xorb, *_ in rows})
         lengths = [lists[xorb].raw_bytes(first, end) for xorb, first, end, _ in rows]
-    terms = [Term(*row, length) for row, length in zip(rows, lengths, strict=True)]
-    leading: dict[int, Term] = {}
+    terms = [FileTerm(*row, length) for row, length in zip(rows, lengths, strict=True)]
+    leading: dict[int, FileTerm] = {}
     for term in reversed(terms):
         after = term.offset + term.raw_bytes
         if after == blob.size_bytes or after in leading:
@@ -148,7 +148,7 @@ def _chain(blob: Blob) -> list[Term]:
     return chain
 
 
-def _trimmed(term: Term, chunks: ChunkList, start: int, end: int) -> Term:
+def _trimmed(term: FileTerm, chunks: ChunkList, start: int, end: int) -> FileTerm:
     """``term`` without the chunks that lie outside the bytes from ``start`` to ``end``."""
     lengths = chunks.lengths(term.first, term.end)
     first, last, offset, raw_bytes = term.first, term.end, term.offset, term.raw_bytes
@@ -159,10 +159,10 @@ def _trimmed(term: Term, chunks: ChunkList, start: int, end: int) -> Term:
     while offset + raw_bytes - lengths[last - 1 - term.first] >= end:
         raw_bytes -= lengths[last - 1 - term.first]
         last -= 1
-    return Term(term.xorb, first, last, offset, raw_bytes)
+    return FileTerm(term.xorb, first, last, offset, raw_bytes)
 
 
-def _merged(terms: Iterable[Term]) -> Iterator[tuple[str, int, int]]:
+def _merged(terms: Iterable[FileTerm]) -> Iterator[tuple[str, int, int]]:
     """Xorb, first and end of the ranges that contain all chunks of ``terms``, disjoint."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     for term in terms:
