@@ -80,6 +80,7 @@ def ticket_answer(address: str, claims: list[Any], *, salt: str) -> HttpResponse
 def bearer_claims(request: HttpRequest, *, salt: str) -> list[Any]:
     """The claims of the request's ticket. Raises ``Unauthenticated`` if it is not valid."""
     ticket = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    claims: list[Any]
     try:
         *claims, end = signing.loads(ticket, salt=salt)
     except signing.BadSignature:

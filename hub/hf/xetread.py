@@ -16,7 +16,7 @@ Sources: huggingface/xet-core ``openapi/cas.openapi.yaml``,
 import re
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.contrib.auth.models import AnonymousUser
 from django.core import signing
@@ -166,7 +166,8 @@ def _body(
     if request.method == "HEAD":
         return HttpResponse()
     stream = chunks_open(sha256, xorb, first, end, skip=skip)
-    return BlobResponse(Slice(stream, length))
+    # It is read and closed, and has no descriptor.
+    return BlobResponse(Slice(cast("BinaryIO", stream), length))
 
 
 def _shape(plan: Reconstruction, reader: _Reader, file: File, version: str) -> dict[str, Any]:
