@@ -1,13 +1,16 @@
 """Copies the files of a revision into a folder of the user.
 
 Cached files are copied from the cache. Others are downloaded to the folder's file system and
-renamed into place, so bytes are written once and do not fill the cache.
+renamed into place, so bytes are written once and do not fill the cache. Of a new version of a file
+that is there already, or in the cache, only what differs is downloaded.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from hpcfair.cache import Cache, link_or_copy
+from hpcfair.difference import cached_versions, local_ranges, version_in_place
 from hpcfair.digest import sha256_of_file
 from hpcfair.partial import STAGING, Partials
 from hpcfair.paths import safe_join
@@ -24,7 +27,7 @@ def checkout(
     """Write ``files`` into ``folder``, each atomically. Other files in the folder are not touched.
 
     Args:
-        what: Name of the files' owner, for messages.
+        what: Name of the model.
 
     Raises:
         Corrupt: the hub's bytes differ from their digest.
@@ -44,7 +47,12 @@ def checkout(
                 near = done.get(file.sha256) or (tree and safe_join(tree, file.path))
                 part = near and _copied(near, partials, file, meter, hashed=True)
                 part = part or _from_blob(cache, partials, file, meter)
-                part = part or receive(http, partials, file, meter)
+                if part is None:
+                    versions = chain(
+                        version_in_place(place, file), cached_versions(cache, what, file)
+                    )
+                    local = local_ranges(http, what, file, versions)
+                    part = receive(http, partials, file, meter, local)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 part.replace(place)
                 done[file.sha256] = place

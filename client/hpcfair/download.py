@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hpcfair.cache import Cache
+from hpcfair.difference import cached_versions, local_ranges
 from hpcfair.errors import Corrupt
 from hpcfair.progress import transferring
 from hpcfair.transfer import receive
@@ -18,7 +19,8 @@ def fetch_tree(
     """The folder with ``files``; files that are not in the cache are downloaded.
 
     Args:
-        what: Name of the files' owner, for messages.
+        what: Name of the files' owner, for messages; by that of a model, earlier versions of its
+            files are known.
         verify: Verify digests even if the cached files are unchanged.
 
     Raises:
@@ -39,11 +41,15 @@ def fetch_tree(
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:
-    """Download the blobs of ``files`` that are not in the cache. Returns their verified digests."""
+    """Download the blobs of ``files`` that are not in the cache. Returns their verified digests.
+
+    Of a new version of a cached file, only what differs is downloaded.
+    """
     missing = {file.sha256: file for file in files if not cache.has(file)}
     if missing:
         with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:
             for file in missing.values():
-                part = receive(http, cache.partials, file, meter)
+                local = local_ranges(http, what, file, cached_versions(cache, what, file))
+                part = receive(http, cache.partials, file, meter, local)
                 cache.keep_blob(part, file.sha256)
     return set(missing)

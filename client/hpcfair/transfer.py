@@ -1,8 +1,10 @@
 """Downloads one file, with resumption and verification."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hpcfair.body import blocks
+from hpcfair.difference import LocalRange
 from hpcfair.errors import Corrupt, HubUnreachable, Offline
 from hpcfair.intake import Intake
 from hpcfair.partial import Partials
@@ -12,12 +14,23 @@ from hpcfair.types import File
 
 #: Broken connections in a row without progress before the download fails.
 _PATIENCE = 3
+_COPY_BYTES = 2**20
 
 
-def receive(http: Transport, partials: Partials, file: File, meter: Meter) -> Path:
+def receive(
+    http: Transport,
+    partials: Partials,
+    file: File,
+    meter: Meter,
+    local: Sequence[LocalRange] = (),
+) -> Path:
     """A verified file among ``partials``, for the caller to rename into place.
 
     After a failure, the received bytes are kept for the next attempt.
+
+    Args:
+        local: Ranges that are copied from files on disk, in order and disjoint. If the result does
+            not match the digest, the whole file is downloaded.
 
     Raises:
         Corrupt: the bytes do not match their digest; they are removed.
@@ -27,7 +40,7 @@ def receive(http: Transport, partials: Partials, file: File, meter: Meter) -> Pa
     part = partials.start(file.sha256)
     try:
         with Intake(part, meter) as intake:
-            _complete(http, file, intake)
+            _complete(http, file, intake, local)
     except Corrupt:
         part.unlink(missing_ok=True)
         raise
@@ -37,15 +50,18 @@ def receive(http: Transport, partials: Partials, file: File, meter: Meter) -> Pa
     return part
 
 
-def _complete(http: Transport, file: File, intake: Intake) -> None:
+def _complete(http: Transport, file: File, intake: Intake, local: Sequence[LocalRange]) -> None:
     if intake.size_bytes > file.size_bytes:
         intake.restart()
-    resumed = intake.size_bytes
-    _fill(http, file, intake)
-    if resumed and intake.sha256() != file.sha256:
-        # The interrupted download was damaged: start again.
+    is_pieced = bool(intake.size_bytes or local)
+    for piece in local:
+        _fill(http, file, intake, piece.offset)
+        _copy(piece, intake)
+    _fill(http, file, intake, file.size_bytes)
+    if is_pieced and intake.sha256() != file.sha256:
+        # The interrupted download or a file on disk was damaged: start again.
         intake.restart()
-        _fill(http, file, intake)
+        _fill(http, file, intake, file.size_bytes)
     if intake.sha256() != file.sha256:
         raise Corrupt(
             f"The bytes received for {file.path} have another digest.",
@@ -53,12 +69,29 @@ def _complete(http: Transport, file: File, intake: Intake) -> None:
         )
 
 
-def _fill(http: Transport, file: File, intake: Intake) -> None:
-    """Fill ``intake`` up to the size of the file, resuming after broken connections."""
+def _copy(piece: LocalRange, intake: Intake) -> None:
+    """Append what is missing of ``piece``. What cannot be read is left to be downloaded."""
+    skip = intake.size_bytes - piece.offset
+    left = piece.size_bytes - skip
+    if left <= 0:
+        return
+    try:
+        source = piece.path.open("rb")
+    except OSError:
+        return
+    with source:
+        source.seek(piece.local_offset + skip)
+        while left and (block := source.read(min(left, _COPY_BYTES))):
+            intake.write(block)
+            left -= len(block)
+
+
+def _fill(http: Transport, file: File, intake: Intake, end: int) -> None:
+    """Fill ``intake`` up to byte ``end`` of the file, resuming after broken connections."""
     fruitless = 0
-    while (have := intake.size_bytes) < file.size_bytes:
+    while (have := intake.size_bytes) < end:
         try:
-            _request_rest(http, file, intake)
+            _request_range(http, file, intake, end)
         except Offline:
             raise
         except HubUnreachable:
@@ -67,19 +100,20 @@ def _fill(http: Transport, file: File, intake: Intake) -> None:
                 raise
         else:
             break
-    if intake.size_bytes != file.size_bytes:
+    if not end <= intake.size_bytes <= file.size_bytes:
         raise Corrupt(
             f"The hub sent {intake.size_bytes} bytes of {file.path}, which has {file.size_bytes}.",
             "Try again; if it stays, the hub's copy is damaged.",
         )
 
 
-def _request_rest(http: Transport, file: File, intake: Intake) -> None:
+def _request_range(http: Transport, file: File, intake: Intake, end: int) -> None:
     have = intake.size_bytes
     headers = {"Accept-Encoding": "identity"}
-    if have:
+    if have or end < file.size_bytes:
+        last = end - 1 if end < file.size_bytes else ""
         # The tag is the digest: if the content has changed, the whole file is sent.
-        headers |= {"Range": f"bytes={have}-", "If-Range": f'"{file.sha256}"'}
+        headers |= {"Range": f"bytes={have}-{last}", "If-Range": f'"{file.sha256}"'}
     with http.open("GET", file.url, headers=headers) as response:
         spliced = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
         if not (response.status_code == 206 and spliced):

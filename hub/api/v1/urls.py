@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
-from hub.api.v1.repository import file, findings, mlmodel, revision
+from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
 from hub.api.v1.results import (
     build,
     graph,
@@ -40,6 +40,7 @@ urlpatterns = [
         revision.RefView.as_view(),
     ),
     path(f"{MODEL}/files/<path:path>", file.FileView.as_view()),
+    path(f"{MODEL}/equal-ranges", equal_range.EqualRangesView.as_view()),
     path(f"{MODEL}/findings", findings.FindingsView.as_view()),
     path(f"{MODEL}/graph", graph.GraphView.as_view()),
     path(f"{MODEL}/identifiers", identifier.ModelIdentifiersView.as_view()),

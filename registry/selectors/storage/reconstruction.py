@@ -98,6 +98,19 @@ def reconstruction(blob: Blob, start: int, end: int) -> Reconstruction:
     return Reconstruction(start - terms[0].offset, terms, fetches)
 
 
+def chunks_of(blob: Blob) -> Iterator[tuple[bytes, int]]:
+    """Hash and length in bytes of each chunk of ``blob``, in order.
+
+    Raises ``NotFound``: ``xorb_not_found`` if its chunks are not recorded.
+    """
+    chain = _chain(blob)
+    lists = _chunk_lists({term.xorb for term in chain})
+    for term in chain:
+        records = lists[term.xorb].records[term.first : term.end]
+        for digest, length in zip(records["hash"], records["raw"].tolist(), strict=True):
+            yield digest.tobytes(), length
+
+
 def chunks_open(sha256: str, xorb: str, first: int, end: int, *, skip: int) -> FramedChunks:
     """The chunks ``first`` to ``end`` (exclusive) of a xorb, with headers, from blob ``sha256``.
 
