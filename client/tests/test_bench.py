@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,9 +15,10 @@ from hpcfair import machine
 from hpcfair.bench.inputs import timing_inputs
 from hpcfair.bench.process import SideProcess
 from hpcfair.bench.reproduction import RecordReproduction, reproduce
-from hpcfair.bench.rounds import Plan, measure
+from hpcfair.bench.rounds import Plan, RepeatedRounds, measure
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, RuntimeFailed
+from hpcfair.measurement.level import MOST_REPETITIONS
 from hpcfair.measurement.types import Block, Timing
 from hpcfair.progress import working
 from hpcfair.record import Record, record_id
@@ -69,7 +71,56 @@ def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() 
     second = ["B4", "rest B", "A4", "rest A", "B4"]
     closed = ["close B", "close A"]
     assert log == [*opened, *first, *closed, *opened, *second, *closed]
-    assert found == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]
+    assert list(found.blocks) == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]
+
+
+class SideOfLevels(FakeSide):
+    """A side that takes another time in each process, in turn."""
+
+    def __init__(self, times_ns: list[int], *, placed: bool = False) -> None:
+        super().__init__("side", times_ns.pop(0), [])
+        self.placed = placed
+
+    def time(self, runs: int, warmup: int) -> Timing:
+        return replace(super().time(runs, warmup), caller_placed=self.placed)
+
+
+def repeated(times_ns: list[int], *rounds: int) -> RepeatedRounds:
+    """Rounds beside a baseline that takes these times in its processes, one after another."""
+    plan = Plan(rounds, baseline_runs=1, candidate_runs=1, warmup_runs=1)
+    with working("test") as meter:
+        return measure(
+            plan,
+            lambda: SideOfLevels(times_ns, placed=True),
+            lambda: SideOfLevels([50]),
+            meter,
+        )
+
+
+def test_a_process_whose_baseline_is_off_its_level_is_repeated() -> None:
+    """Also the first one, as soon as others show that it was off."""
+    times_ns = [180, 100, 101, 99, 185, 102]
+    found = repeated(times_ns, 3, 3, 3, 3)
+    assert not times_ns
+    assert [block.process for block in found.blocks] == [n for n in range(4) for _ in range(3)]
+    assert {ns for block in found.blocks for ns in block.baseline_ns} == {100, 101, 99, 102}
+    assert found.repetitions == 2
+    assert found.placed == {"baseline"}
+    assert (found.off_level, found.baseline_shift) == ((), None)
+    assert found.verdict(0.03) == "faster"
+
+
+def test_a_baseline_that_stays_off_its_level_is_left_out_if_enough_remains() -> None:
+    enough = repeated([100, 101, 180, 181, 182], 3, 3, 3)
+    assert enough.off_level == (6, 7, 8)
+    assert enough.repetitions == MOST_REPETITIONS
+    assert enough.baseline_shift is None
+    assert enough.verdict(0.03) == "faster"
+    assert enough.ratio.value == pytest.approx(0.5, rel=0.02)
+
+    few = repeated([100, 101, 180, 181, 182], 2, 2, 2)
+    assert few.baseline_shift == pytest.approx(1.8, rel=0.03)
+    assert few.verdict(0.03) == "unstable"
 
 
 def test_a_record_without_a_baseline_cannot_be_repeated() -> None:
@@ -214,6 +265,12 @@ def test_a_record_is_repeated_by_its_own_plan(client: Client, record: dict[str, 
     ]
     assert shape == [(0, 4, 4)] * 3 + [(1, 4, 4)] * 3
     assert document["correctness"]["passed"]
+    # The build states its number of threads, with which ONNX Runtime pins none; its defaults do.
+    placed = document["protocol"]["caller_placed"]
+    assert placed.keys() == {"baseline", "candidate"}
+    assert not placed["candidate"]
+    if sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1:
+        assert placed["baseline"]
     assert repeated.agrees
     assert "The intervals overlap: reproduced." in str(repeated)
     json.dumps(document, allow_nan=False)

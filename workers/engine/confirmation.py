@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 
-from hpcfair.measurement.ratio import round_ratios
+from hpcfair.measurement.ratio import is_disturbed, round_ratios
 from hpcfair.measurement.types import Interval
-from workers.engine.contention import is_disturbed
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into

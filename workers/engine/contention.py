@@ -2,12 +2,10 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hpcfair.measurement.ratio import FEWEST_ROUNDS
-from hpcfair.measurement.types import Block, Interval
+from hpcfair.measurement.types import Interval
 from workers.engine.spent import HERE, Spent, others_s, read_spent, text_of
 
 #: Relative error that contention may cause in a ratio if it disturbs most rounds alike, which no
@@ -69,22 +67,6 @@ def stolen_share(before: Load, after: Load, seconds: float) -> float | None:
     if before.spent.stolen_s is None or after.spent.stolen_s is None:
         return None
     return _share(after.spent.stolen_s - before.spent.stolen_s, seconds)
-
-
-def undisturbed_count(blocks: Sequence[Block], contended: Collection[int]) -> int:
-    """Number of rounds without contention. ``contended`` holds indices into ``blocks``."""
-    return sum(index not in contended for index in range(len(blocks)))
-
-
-def undisturbed_blocks(blocks: Sequence[Block], contended: Collection[int]) -> Sequence[Block]:
-    """The rounds without contention, or all of them if these are too few."""
-    clean = [block for index, block in enumerate(blocks) if index not in contended]
-    return clean if len(clean) >= FEWEST_ROUNDS else blocks
-
-
-def is_disturbed(blocks: Sequence[Block], contended: Collection[int]) -> bool:
-    """Whether so few rounds are without contention that the ratio is over all of them."""
-    return bool(contended) and undisturbed_count(blocks, contended) < FEWEST_ROUNDS
 
 
 def can_explain(ratio: Interval) -> bool:

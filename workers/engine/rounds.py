@@ -6,7 +6,16 @@ from typing import Any, get_args
 
 import numpy as np
 
-from hpcfair.measurement.ratio import FEWEST_ROUNDS, ratio_interval, round_ratios, verdict
+from hpcfair.measurement.level import farthest
+from hpcfair.measurement.ratio import (
+    FEWEST_ROUNDS,
+    is_disturbed,
+    ratio_interval,
+    round_ratios,
+    undisturbed_blocks,
+    undisturbed_count,
+    verdict,
+)
 from hpcfair.measurement.rounds import block_of
 from hpcfair.measurement.types import Block, Interval, Side, Timing
 from workers.engine.clock import Clock, SystemClock
@@ -15,11 +24,8 @@ from workers.engine.contention import (
     Load,
     can_explain,
     contention_share,
-    is_disturbed,
     stall_share,
     stolen_share,
-    undisturbed_blocks,
-    undisturbed_count,
 )
 from workers.engine.energy import EnergyMeter
 from workers.engine.ports import EnergyCounter
@@ -181,7 +187,7 @@ class Rounds:
         ratio = ratio_interval(used)
         statement = verdict(ratio, len(used), rule.half_width)
         disturbed = is_disturbed(self.blocks, self.contended)
-        shift = max(self.shifts, key=_distance) if disturbed and self.shifts else None
+        shift = farthest(self.shifts) if disturbed and self.shifts else None
         if disturbed and (shift is not None or can_explain(ratio)):
             statement = "unstable"
         quality = {
@@ -222,10 +228,6 @@ class Rounds:
         """Whether the candidate may be fast enough, as far as disturbed rounds can tell."""
         limit = rule.hopeless_above
         return limit is None or self.ratio().low <= limit * (1 + PRUNE_MARGIN)
-
-
-def _distance(shift: float) -> float:
-    return max(shift, 1 / shift)
 
 
 def _p50(samples: Sequence[tuple[int, ...]]) -> int:

@@ -2,17 +2,17 @@
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
+from typing import Any, get_args
 
 from hpcfair import machine
-from hpcfair.bench.rounds import Plan
-from hpcfair.measurement.ratio import CONFIDENCE, METHOD, verdict
+from hpcfair.bench.rounds import Plan, RepeatedRounds
+from hpcfair.measurement.ratio import CONFIDENCE, METHOD
 from hpcfair.measurement.summary import block_document, latency_statistics, without_none
-from hpcfair.measurement.types import Block, Deviation, Interval
+from hpcfair.measurement.types import Deviation, Side
 from hpcfair.record import Record, record_id
 
 #: Groups of the document that a repetition copies.
@@ -22,8 +22,7 @@ _COPIED = ("schema", "config")
 def reproduction_document(
     original: Record,
     plan: Plan,
-    blocks: Sequence[Block],
-    ratio: Interval,
+    rounds: RepeatedRounds,
     deviation: Deviation,
     load_before: float | None,
     reference: str,
@@ -39,13 +38,14 @@ def reproduction_document(
         passed: Whether the deviation is within the limits of the tolerance class.
     """
     old = original.document
-    statement = verdict(ratio, len(blocks), old["protocol"]["half_width"])
+    ratio, blocks = rounds.ratio, rounds.blocks
+    statement = rounds.verdict(old["protocol"]["half_width"])
     document = {
         **{name: old[name] for name in _COPIED},
         "identity": {**old["identity"], "kind": "reproduction"},
         "target": _target(machine.describe()),
         "environment": _environment(machine.describe()),
-        "protocol": _protocol(old["protocol"], plan),
+        "protocol": _protocol(old["protocol"], plan, rounds),
         "samples": {"blocks": [block_document(block) for block in blocks]},
         "statistics": {
             "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
@@ -68,7 +68,13 @@ def reproduction_document(
             "samples": 1,
         },
         "quality": without_none(
-            unstable=statement == "unstable", load_before=load_before, load_after=load_average()
+            unstable=statement == "unstable",
+            load_before=load_before,
+            load_after=load_average(),
+            contended_rounds=list(rounds.off_level) or None,
+            disturbed=rounds.baseline_shift is not None or None,
+            repeated_processes=rounds.repetitions or None,
+            baseline_shift=rounds.baseline_shift,
         ),
         "provenance": {
             "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -114,11 +120,12 @@ def _environment(here: machine.Machine) -> dict[str, Any]:
     )
 
 
-def _protocol(old: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def _protocol(old: Mapping[str, Any], plan: Plan, rounds: RepeatedRounds) -> dict[str, Any]:
     return {
         **{name: old[name] for name in ("scenario", "half_width", "runs_per_block")},
         "clock": "perf_counter_ns",
         "order": "ABBA",
+        "caller_placed": {side: side in rounds.placed for side in get_args(Side)},
         "processes": len(plan.rounds),
         "warmup_runs": plan.warmup_runs,
         "stop_rule": f"as many rounds as the record repeated: {sum(plan.rounds)}",

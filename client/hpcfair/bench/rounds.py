@@ -1,13 +1,25 @@
-"""Repeats the rounds of a record, in fresh processes."""
+"""Repeats the rounds of a record, in fresh processes.
 
-from collections.abc import Callable, Mapping
+The baseline's latency is compared between the processes, as a search compares it between its
+trials (:mod:`hpcfair.measurement.level`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Self
 
 from hpcfair.errors import BadInput
+from hpcfair.measurement.level import (
+    MOST_REPETITIONS,
+    BaselineLevel,
+    baseline_latency_ns,
+    farthest,
+)
+from hpcfair.measurement.ratio import is_disturbed, ratio_interval, undisturbed_blocks, verdict
 from hpcfair.measurement.rounds import InterleavedPair, TimedSession, block_of
-from hpcfair.measurement.types import Block
+from hpcfair.measurement.types import Block, Interval, Side, Verdict
 from hpcfair.progress import Meter
 
 #: Opens a side in a fresh process.
@@ -48,20 +60,101 @@ class Plan:
         )
 
 
-def measure(plan: Plan, baseline: Open, candidate: Open, meter: Meter) -> list[Block]:
-    """Run both sides by the plan; raises RuntimeFailed if a side fails."""
-    blocks: list[Block] = []
-    total = sum(plan.rounds)
-    for process, rounds in enumerate(plan.rounds):
+@dataclass(frozen=True, slots=True)
+class RepeatedRounds:
+    """The rounds of all processes, in the order of the plan.
+
+    Attributes:
+        off_level: Indices into ``blocks`` of rounds whose baseline stayed off its level.
+        baseline_shift: The baseline's latency over its level in the process that is farthest off;
+            ``None`` if the ratio needs no round of such a process.
+        placed: Sides whose calling thread was kept off the processors of pinned workers.
+        repetitions: Processes that were repeated because their baseline was off its level.
+    """
+
+    blocks: tuple[Block, ...]
+    off_level: tuple[int, ...] = ()
+    baseline_shift: float | None = None
+    placed: frozenset[Side] = frozenset()
+    repetitions: int = 0
+
+    @property
+    def ratio(self) -> Interval:
+        """Over the rounds on the baseline's level, as long as there are enough of them."""
+        return ratio_interval(undisturbed_blocks(self.blocks, self.off_level))
+
+    def verdict(self, half_width: float) -> Verdict:
+        """As :func:`hpcfair.measurement.ratio.verdict`; ``unstable`` with a ``baseline_shift``."""
+        if self.baseline_shift is not None:
+            return "unstable"
+        rounds = len(undisturbed_blocks(self.blocks, self.off_level))
+        return verdict(self.ratio, rounds, half_width)
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """Rounds of one pair of processes, and the sides that were placed."""
+
+    blocks: tuple[Block, ...]
+    placed: frozenset[Side]
+
+
+def measure(plan: Plan, baseline: Open, candidate: Open, meter: Meter) -> RepeatedRounds:
+    """Run both sides by the plan; raises RuntimeFailed if a side fails.
+
+    A process whose baseline is off the level of the others is repeated, at most
+    ``MOST_REPETITIONS`` times; also one before them, as soon as they show it.
+    """
+    processes: dict[int, _Process] = {}
+    times = Counter[int]()
+    shifts: dict[int, float] = {}
+    while (number := _next(len(plan.rounds), times, shifts)) is not None:
         with baseline() as one, candidate() as other:
-            pair = InterleavedPair(
-                one,
-                other,
-                process,
-                runs={"baseline": plan.baseline_runs, "candidate": plan.candidate_runs},
-                warmup_runs=plan.warmup_runs,
-            )
-            for _ in range(rounds):
-                blocks.append(block_of(process, pair.round()))
-                meter.show(len(blocks), total, f"process {process + 1} of {len(plan.rounds)}")
-    return blocks
+            processes[number] = _run(plan, number, one, other, meter)
+        times[number] += 1
+        shifts = _shifts(processes)
+
+    ordered = [processes[number] for number in sorted(processes)]
+    blocks = [block for each in ordered for block in each.blocks]
+    off_level = [at for at, block in enumerate(blocks) if block.process in shifts]
+    return RepeatedRounds(
+        blocks=tuple(blocks),
+        off_level=tuple(off_level),
+        baseline_shift=farthest(shifts.values()) if is_disturbed(blocks, off_level) else None,
+        placed=frozenset[Side]().union(*(each.placed for each in ordered)),
+        repetitions=times.total() - len(ordered),
+    )
+
+
+def _next(count: int, times: Counter[int], off_level: Container[int]) -> int | None:
+    """The process to run next: one to repeat, else the first that has not run."""
+    again = (n for n in times if n in off_level and times[n] <= MOST_REPETITIONS)
+    return next(again, next((n for n in range(count) if n not in times), None))
+
+
+def _shifts(processes: Mapping[int, _Process]) -> dict[int, float]:
+    """The baseline's latency over its level, of each process in which it is off the level."""
+    level = BaselineLevel()
+    indices = {n: level.add(baseline_latency_ns(processes[n].blocks)) for n in sorted(processes)}
+    return {n: round(level.shift(at), 3) for n, at in indices.items() if level.is_off(at)}
+
+
+def _run(
+    plan: Plan, number: int, baseline: TimedSession, candidate: TimedSession, meter: Meter
+) -> _Process:
+    pair = InterleavedPair(
+        baseline,
+        candidate,
+        number,
+        runs={"baseline": plan.baseline_runs, "candidate": plan.candidate_runs},
+        warmup_runs=plan.warmup_runs,
+    )
+    blocks: list[Block] = []
+    placed: set[Side] = set()
+    before, what = sum(plan.rounds[:number]), f"process {number + 1} of {len(plan.rounds)}"
+    for _ in range(plan.rounds[number]):
+        timings = pair.round()
+        blocks.append(block_of(number, timings))
+        placed |= {side for side, timing in timings if timing.caller_placed}
+        meter.show(before + len(blocks), sum(plan.rounds), what)
+    return _Process(tuple(blocks), frozenset(placed))

@@ -5,7 +5,7 @@ as long, or half as long, something else than the candidate has changed, perhaps
 and the ratio says nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from statistics import median, median_low
 
@@ -61,6 +61,11 @@ class BaselineLevel:
             value - median_low(values[start : start + WINDOW])
             for value, start in zip(values, starts, strict=True)
         ]
+
+
+def farthest(shifts: Iterable[float]) -> float:
+    """The shift that is farthest from 1, above or below; there must be one."""
+    return max(shifts, key=lambda shift: max(shift, 1 / shift))
 
 
 def baseline_latency_ns(blocks: Sequence[Block]) -> float:

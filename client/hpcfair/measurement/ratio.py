@@ -1,6 +1,6 @@
 """From interleaved samples to a latency ratio, its confidence interval and a verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import sqrt
 from statistics import NormalDist
 
@@ -73,6 +73,22 @@ def verdict(ratio: Interval, rounds: int, half_width: float) -> Verdict:
     if ratio.low > 1 + MARGIN:
         return "slower"
     return "same" if ratio.half_width <= max(half_width, MARGIN) else "unstable"
+
+
+def undisturbed_count(blocks: Sequence[Block], disturbed: Collection[int]) -> int:
+    """Number of rounds without disturbance. ``disturbed`` holds indices into ``blocks``."""
+    return sum(index not in disturbed for index in range(len(blocks)))
+
+
+def undisturbed_blocks(blocks: Sequence[Block], disturbed: Collection[int]) -> Sequence[Block]:
+    """The rounds without disturbance, or all of them if these are too few."""
+    clean = [block for index, block in enumerate(blocks) if index not in disturbed]
+    return clean if len(clean) >= FEWEST_ROUNDS else blocks
+
+
+def is_disturbed(blocks: Sequence[Block], disturbed: Collection[int]) -> bool:
+    """Whether so few rounds are without disturbance that the ratio is over all of them."""
+    return bool(disturbed) and undisturbed_count(blocks, disturbed) < FEWEST_ROUNDS
 
 
 def _tail(units: int) -> float:

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcfair.measurement.ratio import ratio_interval, round_ratios, verdict
+from hpcfair.measurement.ratio import (
+    is_disturbed,
+    ratio_interval,
+    round_ratios,
+    undisturbed_blocks,
+    verdict,
+)
 from hpcfair.measurement.types import Block, Interval
 
 SECOND = 1_000_000_000
@@ -26,6 +32,14 @@ def blocks(processes: int, rounds: int, between: float, within: float, seed: int
 
 def test_a_round_is_the_ratio_of_medians() -> None:
     assert round_ratios([Block(0, (100, 90, 1000), (40, 50, 60))]) == pytest.approx([0.5])
+
+
+def test_disturbed_rounds_are_left_out_while_enough_remain() -> None:
+    rounds = [Block(0, (100,), (100 + number,)) for number in range(8)]
+    assert undisturbed_blocks(rounds, {0, 7}) == rounds[1:7]
+    assert undisturbed_blocks(rounds, {0, 1, 7}) == rounds
+    assert not is_disturbed(rounds, {0, 7})
+    assert is_disturbed(rounds, {0, 1, 7})
 
 
 def test_slowing_both_sides_changes_nothing() -> None:
