@@ -67,15 +67,7 @@ def reproduction_document(
             "passed": passed,
             "samples": 1,
         },
-        "quality": without_none(
-            unstable=statement == "unstable",
-            load_before=load_before,
-            load_after=load_average(),
-            contended_rounds=list(rounds.off_level) or None,
-            disturbed=rounds.baseline_shift is not None or None,
-            repeated_processes=rounds.repetitions or None,
-            baseline_shift=rounds.baseline_shift,
-        ),
+        "quality": {"unstable": statement == "unstable", **_quality(rounds, load_before)},
         "provenance": {
             "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "tools": {"hpcfair": _versions()["hpcfair"]},
@@ -130,6 +122,17 @@ def _protocol(old: Mapping[str, Any], plan: Plan, rounds: RepeatedRounds) -> dic
         "warmup_runs": plan.warmup_runs,
         "stop_rule": f"as many rounds as the record repeated: {sum(plan.rounds)}",
     }
+
+
+def _quality(rounds: RepeatedRounds, load_before: float | None) -> dict[str, Any]:
+    return without_none(
+        load_before=load_before,
+        load_after=load_average(),
+        contended_rounds=list(rounds.off_level) or None,
+        disturbed=rounds.baseline_shift is not None or None,
+        repeated_processes=rounds.repetitions or None,
+        baseline_shift=rounds.baseline_shift,
+    )
 
 
 def _versions() -> dict[str, str]:

@@ -16,11 +16,12 @@ from hpcfair.measurement.types import Block
 #: Measurements, centred on the one in question, whose median is its level: a change that lasts
 #: longer than half of them, such as a warmer processor, moves the level.
 WINDOW = 9
-#: Bounds on the relative distance from the level that belongs to the spread. Guests of a shared
-#: machine drift by the lower one; two threads on one core or on two differ by more than the upper.
-LEAST_SPREAD, LARGEST_SPREAD = 0.25, 0.4
-#: Multiple of the residuals' standard deviation, estimated by their median absolute deviation.
-_DEVIATIONS, _NORMAL = 4.0, 1.4826
+#: Relative distance from the level that always belongs to the spread: guests of a shared machine
+#: drift by as much.
+LEAST_SPREAD = 0.25
+#: The spread is this multiple of the standard deviation, which is estimated by the median absolute
+#: deviation. Normal noise of any size exceeds it in 0.3 % of measurements.
+_DEVIATIONS, _NORMAL = 3.0, 1.4826
 #: Times that a measurement is repeated in fresh processes while its baseline is off its level.
 MOST_REPETITIONS = 2
 
@@ -30,7 +31,9 @@ class BaselineLevel:
 
     The level of a measurement is the median of a window around it, so it follows a drift. Of two
     levels that are equally frequent, the lower one counts: disturbances make runs longer. The
-    spread is estimated from the distances of all measurements from their levels.
+    spread follows the noise of the machine. It is estimated from the distances of all measurements,
+    and of those at or below their levels; the smaller one counts, since slow measurements enlarge
+    only the first.
     """
 
     def __init__(self) -> None:
@@ -49,9 +52,12 @@ class BaselineLevel:
         """Whether a measurement is farther from its level than the spread, above or below. May
         change as measurements are added."""
         distances = self._distances()
-        spread = _DEVIATIONS * _NORMAL * median(map(abs, distances))
-        limit = min(max(spread, log(1 + LEAST_SPREAD)), log(1 + LARGEST_SPREAD))
-        return abs(distances[index]) > limit
+        deviation = min(
+            median(abs(each) for each in distances),
+            median(-each for each in distances if each <= 0),
+        )
+        spread = _DEVIATIONS * _NORMAL * deviation
+        return abs(distances[index]) > max(spread, log(1 + LEAST_SPREAD))
 
     def _distances(self) -> list[float]:
         values = self._logarithms

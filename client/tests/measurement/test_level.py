@@ -2,11 +2,12 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcfair.measurement.level import LARGEST_SPREAD, LEAST_SPREAD, WINDOW, BaselineLevel
+from hpcfair.measurement.level import LEAST_SPREAD, WINDOW, BaselineLevel
 
 LATENCIES = st.floats(1.0, 1e12)
 
@@ -79,11 +80,34 @@ def test_a_drift_is_followed() -> None:
     assert off(warming) == noticed_at_once(warming) == []
 
 
-def test_a_noisy_machine_has_a_larger_spread_within_bounds() -> None:
+def test_a_noisy_machine_has_a_larger_spread() -> None:
     noisy = [8.0, 10.4, 7.0, 9.0, 6.6, 10.2, 8.0, 7.2, 9.9]
     assert max(noisy) / 8.0 > 1 + LEAST_SPREAD
     assert off(noisy) == []
-    assert off([*noisy, 14.0]) == [14.0]
+    assert off([*noisy, 18.0]) == [18.0]
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.15, 0.4, 0.8])
+def test_noise_of_any_size_costs_few_repetitions(deviation: float) -> None:
+    """A search on a machine that is noisy throughout repeats nothing in vain."""
+    rejected = [
+        len(noticed_at_once(list(np.exp(np.random.default_rng(seed).normal(0, deviation, 60)))))
+        for seed in range(20)
+    ]
+    assert sum(rejected) / (20 * 60) < 0.08
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.4])
+def test_a_second_level_is_noticed_however_often_it_comes(share: float) -> None:
+    """Shares as large as were seen: a third of the runs of a free caller were slow."""
+    noticed = slow = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        is_slow = rng.random(60) < share
+        level = level_of(list(8.0 * np.exp(rng.normal(0, 0.05, 60)) * np.where(is_slow, 1.8, 1)))
+        noticed += sum(level.is_off(int(at)) for at in np.flatnonzero(is_slow))
+        slow += int(is_slow.sum())
+    assert noticed / slow > (0.9 if share < 0.4 else 0.6)
 
 
 @given(st.lists(LATENCIES, min_size=1, max_size=40))
@@ -93,14 +117,12 @@ def test_some_measurement_is_always_on_its_level(series: list[float]) -> None:
 
 
 @given(st.lists(LATENCIES, min_size=1, max_size=40), st.data())
-def test_the_bounds_of_the_spread_hold(series: list[float], data: st.DataObject) -> None:
+def test_a_small_distance_is_never_off(series: list[float], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(series) - 1))
     level = level_of(series)
     shift = max(level.shift(index), 1 / level.shift(index))
     if shift < (1 + LEAST_SPREAD) * 0.999:
         assert not level.is_off(index)
-    if shift > (1 + LARGEST_SPREAD) * 1.001:
-        assert level.is_off(index)
 
 
 @given(st.lists(LATENCIES, min_size=1, max_size=30), st.floats(0.01, 100))

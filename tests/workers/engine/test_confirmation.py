@@ -136,17 +136,17 @@ def test_an_interval_that_says_nothing_is_worth_more_time(
 
 
 def test_waiting_for_a_quiet_machine_costs_no_processes(device: SimulatedDevice) -> None:
-    device.noise = Noise(run=0.0, process=0.08, drift=0.0)
-    hurried = confirmed_results(device, QUICKER, confirmation_seconds=10.0)
-    patient = confirmed_results(device, QUICKER, confirmation_seconds=10.0, wait_s=100.0)
+    device.noise = Noise(run=0.0, process=0.4, drift=0.0)
+    hurried = confirmed_results(device, QUICKER, confirmation_seconds=20.0)
+    patient = confirmed_results(device, QUICKER, confirmation_seconds=20.0, wait_s=100.0)
     assert processes(hurried[0]) == processes(patient[0]) > FEWEST_PROCESSES
 
 
 def test_making_files_again_costs_no_processes(device: SimulatedDevice) -> None:
-    device.noise = Noise(run=0.0, process=0.08, drift=0.0)
-    (fresh,) = confirmed_results(device, QUICKER, confirmation_seconds=10.0)
+    device.noise = Noise(run=0.0, process=0.4, drift=0.0)
+    (fresh,) = confirmed_results(device, QUICKER, confirmation_seconds=20.0)
     device.build_s = 100.0
-    (resumed,) = confirmed_results(device, QUICKER, confirmation_seconds=10.0, resumed=True)
+    (resumed,) = confirmed_results(device, QUICKER, confirmation_seconds=20.0, resumed=True)
     assert processes(resumed) == processes(fresh) > FEWEST_PROCESSES
 
 
