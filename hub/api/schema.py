@@ -27,7 +27,7 @@ REF_KINDS = [(kind.value, kind.label) for kind in (RefKind.BRANCH, RefKind.TAG)]
 
 PATH_PARAMETERS = {
     "namespace": "Name of a person or organisation; case-insensitive.",
-    "name": "Second part of the model's name; case-insensitive.",
+    "name": "Second part of the name of the model or data set; case-insensitive.",
     "path": "Path of the file; may contain slashes.",
     "identifier": "`ark:/NAAN/name`, `ark:NAAN/name` or the name alone; hyphens are ignored.",
     "revision": "Branch, tag, commit id, or at least the first 7 digits of a commit id.",

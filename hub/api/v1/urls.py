@@ -20,6 +20,7 @@ from hub.api.v1.work import device, job, target
 from registry.ids import SHA256_PATTERN
 
 MODEL = "models/<str:namespace>/<str:name>"
+DATASET = "datasets/<str:namespace>/<str:name>"
 
 urlpatterns = [
     path("whoami", account.WhoamiView.as_view()),
@@ -52,6 +53,7 @@ urlpatterns = [
     path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
     path(f"{MODEL}/tune", job.TuneView.as_view()),
     path(f"{MODEL}/doi", doi.DoiView.as_view()),
+    path(f"{DATASET}/identifiers", identifier.DatasetIdentifiersView.as_view()),
     path("identifiers/<path:identifier>", identifier.IdentifierView.as_view()),
     path("blobs/missing", blob.BlobsMissingView.as_view()),
     re_path(rf"^blobs/(?P<sha256>{SHA256_PATTERN})$", blob.BlobView.as_view()),

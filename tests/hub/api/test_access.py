@@ -56,6 +56,7 @@ NOT_ABOUT = {
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema", "fair_report", "assessment_schema",
+    "dataset_identifiers",
 }  # fmt: skip
 
 #: Lists over all models, and where an item names its model.

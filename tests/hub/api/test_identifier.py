@@ -3,10 +3,12 @@
 from django.conf import settings
 
 from registry.selectors.repository.revision import revision_get
-from registry.states import IdentifierKind
+from registry.services.repository.mlmodel import mlmodel_update
+from registry.states import IdentifierKind, Visibility
 from registry.tables import MLModel, User
 from tests.factories import commit_files
 from tests.hub.api.client import Api
+from tests.hub.fair.records import make_data_record
 
 
 def test_a_model_is_told_with_the_names_to_cite_it_by(anonymous: Api, galaxy: MLModel) -> None:
@@ -53,6 +55,25 @@ def test_all_of_a_model_are_listed_page_by_page(
     assert [item["kind"] for item in listed] == ["concept", *["version"] * 3]
     oids = list(galaxy.revisions.order_by("-pk").values_list("oid", flat=True))
     assert [item["revision"] for item in listed] == [None, *oids]
+
+
+def test_those_of_a_data_set_are_listed_below_its_kind(
+    anonymous: Api, as_charlie: Api, galaxy: MLModel, charlie: User
+) -> None:
+    data = make_data_record(charlie)
+    commit_files(data, {"a.txt": b"a"}, actor=charlie)
+
+    listed = anonymous.all("datasets/lab/galaxies/identifiers", limit=1)
+
+    assert [item["kind"] for item in listed] == ["concept", *["version"] * data.revisions.count()]
+    assert {item["repository_kind"] for item in listed} == {"dataset"}
+    oids = data.revisions.order_by("-pk").values_list("oid", flat=True)
+    assert [item["revision"] for item in listed[1:]] == list(oids)
+    assert anonymous.get("models/lab/galaxies/identifiers").code == "model_not_found"
+    assert anonymous.get("datasets/lab/galaxy-cnn/identifiers").code == "dataset_not_found"
+    mlmodel_update(actor=charlie, mlmodel=data, visibility=Visibility.PRIVATE)
+    assert anonymous.get("datasets/lab/galaxies/identifiers").code == "dataset_not_found"
+    assert as_charlie.get("datasets/lab/galaxies/identifiers").status == 200
 
 
 def test_what_was_withdrawn_says_when_and_why(

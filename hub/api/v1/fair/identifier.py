@@ -1,4 +1,4 @@
-"""Persistent identifiers of models and versions."""
+"""Persistent identifiers of models, data sets and versions."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from registry.selectors.fair.identifier import (
     identifiers_of,
     pid_url,
 )
-from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.mlmodel import mlmodel_get, repository_get
 from registry.states import IdentifierKind, RepositoryKind
-from registry.tables import Identifier, Revision
+from registry.tables import Identifier, MLModel, Revision
 
 NAMES_EXAMPLE = {
     "model": "https://hub.example.org/ark:/99999/h2b5n8w3tkx",
@@ -112,10 +112,28 @@ class ModelIdentifiersView(ApiView):
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List the identifiers of a model: of all versions together, then of each, newest first."""
-        query = query_of(request, PageQuery)
-        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
-        rows = identifiers_of(mlmodel).select_related("mlmodel__namespace")
-        order = ("kind", "-id")
-        return paged(
-            rows, IdentifierSerializer, query, name=f"identifier.{mlmodel.uuid}", order=order
+        return _identifiers(request, mlmodel_get(request.user, f"{namespace}/{name}"))
+
+
+class DatasetIdentifiersView(ApiView):
+    @extend_schema(
+        operation_id="dataset_identifiers",
+        parameters=[PageQuery],
+        responses=page_of(IdentifierSerializer),
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List the identifiers of a data set: of all versions together, then of each, newest first.
+
+        The addresses below `/api/v1/models` are those of models only.
+        """
+        full_name = f"{namespace}/{name}"
+        return _identifiers(
+            request, repository_get(request.user, RepositoryKind.DATASET, full_name)
         )
+
+
+def _identifiers(request: Request, mlmodel: MLModel) -> Response:
+    query = query_of(request, PageQuery)
+    rows = identifiers_of(mlmodel).select_related("mlmodel__namespace")
+    order = ("kind", "-id")
+    return paged(rows, IdentifierSerializer, query, name=f"identifier.{mlmodel.uuid}", order=order)
