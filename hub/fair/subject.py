@@ -16,7 +16,11 @@ from registry.errors import NotFound
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import ResolvedIdentifier, withdrawn_get
-from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import (
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
@@ -30,7 +34,8 @@ def version_view(view: View) -> View:
     """Decorate ``view(request, revision, **rest)`` for GET and HEAD, by session or token.
 
     The revision has its MLModel and namespace loaded. Withdrawn versions are answered with their
-    tombstone, names of moved repositories with a redirect.
+    tombstone, names of moved repositories with a redirect, also after another took the name where
+    the version is of the moved one.
     """
 
     @wraps(view)
@@ -75,7 +80,10 @@ def _subject(
         mlmodel = repository_get(actor, kind, full_name)
         revision = revision_get(mlmodel, rev)
     except NotFound:
-        moved = repository_moved(actor, kind, full_name) if mlmodel is None else None
+        if mlmodel is None:
+            moved = repository_moved(actor, kind, full_name)
+        else:
+            moved = repository_replaced(actor, kind, full_name, rev or "")
         subject = moved or withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)
         if subject is None:
             raise

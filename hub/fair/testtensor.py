@@ -15,7 +15,11 @@ from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.selectors.fair.identifier import withdrawn_get
 from registry.selectors.repository.gate import require_fetch
-from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import (
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.testtensor import tensor_get
 from registry.states import RepositoryKind
@@ -35,10 +39,12 @@ def tensor(
     except NotFound:
         if mlmodel is None:
             moved = repository_moved(actor, RepositoryKind.MODEL, full_name)
-            if moved is not None:
-                return HttpResponseRedirect(
-                    RepositoryAddress("", "model", moved.full_name).test(oid, path)
-                )
+        else:
+            moved = repository_replaced(actor, RepositoryKind.MODEL, full_name, oid)
+        if moved is not None:
+            return HttpResponseRedirect(
+                RepositoryAddress("", "model", moved.full_name).test(oid, path)
+            )
         withdrawn = withdrawn_get(RepositoryKind.MODEL, full_name, oid, mlmodel=mlmodel)
         if withdrawn is None:
             raise

@@ -15,7 +15,11 @@ from registry.selectors.access import may
 from registry.selectors.discussion.discussion import discussions_of
 from registry.selectors.repository.gate import may_fetch, request_of
 from registry.selectors.repository.like import is_liked
-from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import (
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.selectors.repository.revision import refs_of, revision_get
 from registry.selectors.results.graph import graph_of
 from registry.states import Gate, RepositoryKind, Role
@@ -27,7 +31,8 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 def repository_page(view: View) -> View:
     """Decorator that passes the MLModel or data set of the address: ``view(request, mlmodel)``.
 
-    The old name of a moved one redirects to the new name; for a deleted one its record is shown.
+    The old name of a moved one redirects to the new name, for versions also after another took the
+    old name; for a deleted one its record is shown.
     Refusals are handled by :func:`hub.pages.views.page`.
     """
 
@@ -47,11 +52,10 @@ def repository_page(view: View) -> View:
         except NotFound as error:
             if error.code != "revision_not_found":
                 raise
-            # A deleted one has a record.
-            tombstone = tombstone_at(request, kind, full_name, mlmodel=mlmodel)
-            if tombstone is None:
+            answer = _instead_of_version(request, mlmodel, (namespace, name), rest)
+            if answer is None:
                 raise
-            return tombstone
+            return answer
         except (Forbidden, Unauthenticated) as error:
             if error.code != "access_gated":
                 raise
@@ -104,7 +108,27 @@ def _instead(
     moved = repository_moved(request.user, kind, "/".join(old))
     if moved is None:
         return tombstone_at(request, kind, "/".join(old))
+    return _redirect(request, moved, old)
+
+
+def _instead_of_version(
+    request: HttpRequest, mlmodel: MLModel, old: tuple[str, str], rest: dict[str, Any]
+) -> HttpResponseBase | None:
+    """Redirection to the repository that had the name before ``mlmodel`` and has the version, or
+    the record of a deleted version."""
+    if request.method not in {"GET", "HEAD"}:
+        return None
+    kind = RepositoryKind(mlmodel.kind)
+    # A commit id is the whole part of an address, or the first segment of a place among files.
+    rev = request.GET.get("revision") or str(rest.get("oid") or rest.get("place") or "")
+    moved = repository_replaced(request.user, kind, mlmodel.full_name, rev.partition("/")[0])
+    if moved is not None:
+        return _redirect(request, moved, old)
+    return tombstone_at(request, kind, mlmodel.full_name, mlmodel=mlmodel)
+
+
+def _redirect(request: HttpRequest, moved: MLModel, old: tuple[str, str]) -> HttpResponseBase:
     # The address as sent preserves escapes.
-    before = reverse(f"{kind}-card", args=old)
-    after = reverse(f"{kind}-card", args=(moved.namespace.name, moved.name))
+    before = reverse(f"{moved.kind}-card", args=old)
+    after = reverse(f"{moved.kind}-card", args=(moved.namespace.name, moved.name))
     return HttpResponseRedirect(after + request.get_full_path()[len(before) :])

@@ -19,6 +19,7 @@ from hub.pages.views import page, signed_in
 from registry.errors import RegistryError
 from registry.selectors.access import readable_records, require
 from registry.selectors.fair.description import describe
+from registry.selectors.fair.former import former_holders
 from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get, text_of
@@ -55,6 +56,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
         "findings": findings_of(revision) if context["may_write"] else (),
+        "former_holders": former_holders(request.user, mlmodel),
         **cited(description),
     }
     response = render(request, "mlmodel/card.html", context)

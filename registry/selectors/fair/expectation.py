@@ -10,7 +10,11 @@ from registry.errors import NotFound
 from registry.fair.description import Description
 from registry.fair.score.harvest import Answer, Harvest, expected
 from registry.selectors.fair.identifier import identifier_get, withdrawn_get
-from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import (
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 
@@ -59,7 +63,11 @@ def _status_of_record(kind: RepositoryKind, full_name: str, rev: str | None) -> 
         mlmodel = repository_get(_ANYBODY, kind, full_name)
         revision_get(mlmodel, rev)
     except NotFound:
-        if mlmodel is None and (moved := repository_moved(_ANYBODY, kind, full_name)):
+        if mlmodel is None:
+            moved = repository_moved(_ANYBODY, kind, full_name)
+        else:
+            moved = repository_replaced(_ANYBODY, kind, full_name, rev or "")
+        if moved is not None:
             return _status_of_record(kind, moved.full_name, rev)
         return 410 if withdrawn_get(kind, full_name, rev, mlmodel=mlmodel) else 404
     return 200

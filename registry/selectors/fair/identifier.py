@@ -18,6 +18,7 @@ from registry.fair.description import Description
 from registry.fair.withdrawal import withdrawn
 from registry.ids import NAME_RE
 from registry.selectors.access import Actor, readable_repositories
+from registry.selectors.repository.mlmodel import former_names
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel, Revision
 
@@ -82,19 +83,19 @@ def withdrawn_get(
     is_version = _OID_START.fullmatch(oid) is not None
     if mlmodel is not None and not is_version:
         return None
-    tombstones = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
-    # The check of the name also excludes NUL, which PostgreSQL rejects.
-    gone = Q(Exact(Lower("full_name"), full_name.lower()), repository_kind=kind, mlmodel=None)
-    repository = gone if _is_name(full_name) else Q(pk__in=[])
-    if mlmodel is not None:
-        repository |= Q(mlmodel=mlmodel)
     target = Q(kind=IdentifierKind.CONCEPT)
     if is_version:
         target = Q(kind=IdentifierKind.VERSION, oid__startswith=oid)
-    identifier = tombstones.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
-    if identifier is None:
-        return None
-    return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
+    rows = Identifier.objects.filter(target, withdrawn_at__isnull=False, description__isnull=False)
+    for last_name in _last_names(kind, full_name):
+        repository = Q(Exact(Lower("full_name"), last_name), repository_kind=kind, mlmodel=None)
+        if mlmodel is not None:
+            repository |= Q(mlmodel=mlmodel)
+        identifier = rows.filter(repository).order_by("-withdrawn_at", "-pk").first()
+        if identifier is not None:
+            description = restore(identifier.description or {})
+            return ResolvedIdentifier(identifier, mlmodel, None, description)
+    return None
 
 
 def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:
@@ -215,8 +216,19 @@ def _without(frozen: Description, hidden: AbstractSet[str]) -> Description:
     )
 
 
-def _is_name(full_name: str) -> bool:
-    return all(NAME_RE.fullmatch(part) for part in full_name.split("/", 1))
+def _last_names(kind: RepositoryKind, full_name: str) -> list[str]:
+    """Last names, in lower case, of the repositories that may have left a record at ``full_name``:
+    the one moved away last if the name is free, those deleted there, those moved away earlier."""
+    namespace, _, name = full_name.lower().partition("/")
+    # Also keeps NUL, which PostgreSQL rejects, out of the query.
+    if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
+        return []
+    free: list[str] = []
+    earlier: list[str] = []
+    moved = former_names(kind, namespace, name).filter(mlmodel=None).order_by("-replaced_at")
+    for last_name, replaced_at in moved.values_list("full_name", "replaced_at"):
+        (earlier if replaced_at else free).append(last_name.lower())
+    return list(dict.fromkeys((*free, full_name.lower(), *earlier)))
 
 
 def _not_found(text: str) -> NotFound:

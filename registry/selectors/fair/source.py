@@ -15,7 +15,11 @@ from registry.errors import NotFound
 from registry.fair import ark
 from registry.fair.iris import iri
 from registry.selectors.fair.identifier import ark_name, ark_of, identifier_get, pid_url
-from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import (
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind, Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel
@@ -56,7 +60,8 @@ def resolve_source(
     try:
         return mlmodel, revision_get(mlmodel, revision).oid
     except NotFound:
-        return mlmodel, ""
+        moved = repository_replaced(None, kind, name, revision)
+        return (moved, revision_get(moved, revision).oid) if moved else (mlmodel, "")
 
 
 def source_pids(rows: Collection[Derivation]) -> dict[int, str]:

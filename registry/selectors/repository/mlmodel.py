@@ -1,5 +1,7 @@
 """Reads of MLModels and data sets."""
 
+import re
+
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
@@ -10,6 +12,8 @@ from registry.selectors.access import Actor, readable_repositories, require
 from registry.selectors.people.account import named
 from registry.states import RepositoryKind, Role
 from registry.tables import FormerName, MLModel, Namespace
+
+_OID_START = re.compile(r"[0-9a-f]{7,40}")
 
 
 def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
@@ -42,24 +46,41 @@ def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLMode
 
 
 def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel | None:
-    """The readable repository that was moved away from ``namespace/name``, or ``None``."""
+    """The readable repository that was moved away from the free name ``namespace/name``."""
     namespace, _, name = full_name.partition("/")
     return (
         readable_repositories(actor)
-        .filter(pk__in=former_names(kind, namespace, name).values("mlmodel"))
+        .filter(former_names__in=former_names(kind, namespace, name).filter(replaced_at=None))
         .select_related("namespace")
         .first()
     )
 
 
 def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[FormerName]:
-    """The redirect from ``namespace/name``, in any case; at most one row."""
+    """What was moved away from ``namespace/name``, in any case; at most one row redirects."""
     # Also keeps NUL, which PostgreSQL rejects, out of the query.
     if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
         return FormerName.objects.none()
     return FormerName.objects.filter(
         Exact(Lower("namespace"), namespace.lower()), Exact(Lower("name"), name.lower()), kind=kind
     )
+
+
+def repository_replaced(
+    actor: Actor, kind: RepositoryKind, full_name: str, rev: str
+) -> MLModel | None:
+    """The readable repository that had the name ``full_name`` before the present one, and that
+    has or had the version ``rev``, a commit id or at least its first 7 digits; else ``None``."""
+    if not _OID_START.fullmatch(rev.lower()):
+        return None
+    namespace, _, name = full_name.partition("/")
+    rows = former_names(kind, namespace, name).filter(
+        replaced_at__isnull=False,
+        mlmodel__in=readable_repositories(actor),
+        mlmodel__identifiers__oid__startswith=rev.lower(),
+    )
+    row = rows.select_related("mlmodel__namespace").order_by("-replaced_at", "-pk").first()
+    return row.mlmodel if row else None
 
 
 def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLModel], int]:

@@ -6,13 +6,17 @@ from django.utils import timezone
 from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
 from registry.selectors.repository.gate import require_fetch
-from registry.selectors.repository.mlmodel import former_names
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.storage.quota import bytes_of
 from registry.services.fair.assessment import assess_head
 from registry.services.fair.derivation import derivations_fork
 from registry.services.fair.identifier import identifiers_mint
-from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_conflict
+from registry.services.repository.mlmodel import (
+    check_visibility,
+    mlmodel_changed,
+    name_conflict,
+    name_taken,
+)
 from registry.services.storage.quota import quota_check
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.plan import plan_inspection
@@ -69,7 +73,7 @@ def fork(
                 used_bytes=used_bytes,
                 **{column: getattr(source, column) for column in _COPIED},
             )
-            former_names(kind, owner.name, name).delete()
+            name_taken(copy)
             _copy_rows(source, copy, refs)
             detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)

@@ -39,7 +39,7 @@ def mlmodel_create(
 ) -> MLModel:
     """Create ``namespace/name`` with a first revision that has only ``.gitattributes``.
 
-    A redirect from that name, left by an earlier move, is deleted.
+    A redirect from that name, left by an earlier move, ends.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -63,7 +63,7 @@ def mlmodel_create(
                 created_by=person(actor),
                 updated_at=timezone.now(),
             )
-            former_names(kind, owner.name, name).delete()
+            name_taken(mlmodel)
             commit_first(actor=actor, mlmodel=mlmodel, attributes=attributes)
             mlmodel_changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
             notify_repository(mlmodel, "create")
@@ -163,6 +163,9 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
         mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
         notify_repository(mlmodel, "delete")
         identifiers_withdraw(mlmodel, reason=reason)
+        if mlmodel.identifiers.filter(description__isnull=False).exists():
+            # Its former names lead to its record.
+            mlmodel.former_names.update(mlmodel=None, full_name=mlmodel.full_name)
         # One statement. The cascade would read every file of every revision into memory, to check
         # the references to its revision.
         File.objects.filter(revision__mlmodel=mlmodel).delete()
@@ -189,17 +192,24 @@ def name_conflict(kind: RepositoryKind, full_name: str) -> Conflict:
     )
 
 
-def _redirect(before: MLModel, after: MLModel) -> None:
-    """Redirect the name of ``before`` to ``after``, and delete a redirect from the new name.
+def name_taken(mlmodel: MLModel) -> None:
+    """End the redirects from the name of ``mlmodel``. Their rows stay, for addresses of versions,
+    except for those of ``mlmodel`` itself.
 
-    The new name must be written already, so that no concurrent move can leave the same name.
+    The name must be written already, so that no concurrent move can leave the same name.
     """
-    kind = RepositoryKind(after.kind)
-    former_names(kind, after.namespace.name, after.name).delete()
+    rows = former_names(RepositoryKind(mlmodel.kind), mlmodel.namespace.name, mlmodel.name)
+    rows.filter(mlmodel=mlmodel).delete()
+    rows.filter(replaced_at=None).update(replaced_at=timezone.now())
+
+
+def _redirect(before: MLModel, after: MLModel) -> None:
+    """Redirect the name of ``before`` to ``after``, and end a redirect from the new name."""
+    name_taken(after)
     # Names are case-insensitive: a change of case alone needs no redirect.
     if before.full_name.lower() != after.full_name.lower():
         FormerName.objects.create(
-            kind=kind, namespace=before.namespace.name, name=before.name, mlmodel=after
+            kind=after.kind, namespace=before.namespace.name, name=before.name, mlmodel=after
         )
 
 

@@ -96,18 +96,35 @@ class Label(models.Model):
 
 
 class FormerName(models.Model):
-    """A name that an MLModel was moved away from; redirects until the name is used again."""
+    """A name that an MLModel was moved away from.
+
+    It redirects until the name is used again. From then on, only addresses of versions that the
+    moved MLModel alone has lead to it.
+    """
 
     kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
     namespace = models.CharField(max_length=96)
     name = models.CharField(max_length=96)
-    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="former_names")
+    # Empty after the deletion of one that left a record; ``full_name`` is its last name then.
+    mlmodel = models.ForeignKey(
+        MLModel, models.CASCADE, null=True, blank=True, related_name="former_names"
+    )
+    full_name = models.CharField(max_length=200, blank=True)
+    # When another MLModel took the name.
+    replaced_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                "kind", Lower("namespace"), Lower("name"), name="former_name_unique"
+                "kind",
+                Lower("namespace"),
+                Lower("name"),
+                condition=models.Q(replaced_at=None),
+                name="former_name_unique",
             )
+        ]
+        indexes = [
+            models.Index("kind", Lower("namespace"), Lower("name"), name="former_name_named")
         ]
 
 

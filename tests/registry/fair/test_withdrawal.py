@@ -172,7 +172,9 @@ def test_what_is_left_is_found_where_it_was_found(galaxy: MLModel, charlie: User
     oid = revision_get(galaxy).oid
     mlmodel_move(actor=charlie, mlmodel=galaxy, namespace="lab", name="stars")
     mlmodel_delete(actor=charlie, mlmodel=galaxy)
-    assert withdrawn_get(MODEL, "lab/galaxy-cnn") is None
+    former = withdrawn_get(MODEL, "lab/galaxy-cnn")
+    assert former is not None
+    assert former.identifier.full_name == "lab/stars"
     assert withdrawn_get(RepositoryKind.DATASET, "lab/stars") is None
     for rev, kind in ((None, "concept"), ("main", "concept"), (oid, "version"),
                       (oid[:8].upper(), "version")):  # fmt: skip

@@ -4,7 +4,13 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.repository.mlmodel import mlmodel_get, repository_get, repository_moved
+from registry.selectors.fair.identifier import withdrawn_get
+from registry.selectors.repository.mlmodel import (
+    mlmodel_get,
+    repository_get,
+    repository_moved,
+    repository_replaced,
+)
 from registry.services.people.account import member_set
 from registry.services.repository.mlmodel import (
     mlmodel_create,
@@ -54,6 +60,8 @@ def test_a_name_given_away_is_free_for_something_new(net: MLModel, alice: User) 
     assert leads_to("alice/net") == "alice/third"
     mlmodel_move(actor=alice, mlmodel=net, namespace="alice", name="net")
     assert (leads_to("alice/net"), leads_to("alice/other")) == ("", "alice/net")
+    rows = FormerName.objects.exclude(replaced_at=None)
+    assert [(row.namespace, row.name, row.mlmodel) for row in rows] == [("alice", "NET", new)]
 
 
 def test_a_change_of_case_leaves_nothing_behind(net: MLModel, alice: User) -> None:
@@ -123,10 +131,41 @@ def test_an_old_name_tells_strangers_of_nothing_private(net: MLModel, alice: Use
     assert repository_moved(alice, MODEL, "alice/net") == net
 
 
-def test_old_names_go_with_what_they_lead_to(net: MLModel, alice: User) -> None:
+def test_old_names_of_what_was_private_go_with_it(net: MLModel, alice: User) -> None:
     mlmodel_move(actor=alice, mlmodel=net, namespace="alice", name="other")
+    mlmodel_update(actor=alice, mlmodel=net, visibility="private")
     mlmodel_delete(actor=alice, mlmodel=net)
     assert not FormerName.objects.exists()
+
+
+def test_old_names_of_a_deleted_one_lead_to_its_record(net: MLModel, alice: User) -> None:
+    mlmodel_move(actor=alice, mlmodel=net, namespace="alice", name="other")
+    mlmodel_delete(actor=alice, mlmodel=net, reason="wrong")
+    record = withdrawn_get(MODEL, "Alice/NET")
+    assert record is not None
+    assert (record.identifier.full_name, record.identifier.reason) == ("alice/other", "wrong")
+    # The name was used again and given up again: the last one there comes first.
+    new = mlmodel_create(actor=alice, namespace="alice", name="net")
+    mlmodel_delete(actor=alice, mlmodel=new, reason="empty")
+    record = withdrawn_get(MODEL, "alice/net")
+    assert record is not None
+    assert record.identifier.reason == "empty"
+
+
+def test_versions_of_a_moved_one_are_distinguished_from_those_of_its_successor(
+    net: MLModel, alice: User
+) -> None:
+    oid = net.revisions.get().oid
+    assert repository_replaced(alice, MODEL, "alice/net", oid) is None, "it has its name"
+    mlmodel_move(actor=alice, mlmodel=net, namespace="alice", name="other")
+    mlmodel_create(actor=alice, namespace="alice", name="net")
+    for rev in (oid, oid[:7], oid.upper()):
+        assert repository_replaced(alice, MODEL, "Alice/net", rev) == net, rev
+    for rev in ("", "main", oid[:6], "0" * 40, "\0"):
+        assert repository_replaced(alice, MODEL, "alice/net", rev) is None, rev
+    assert repository_replaced(alice, RepositoryKind.DATASET, "alice/net", oid) is None
+    mlmodel_update(actor=alice, mlmodel=net, visibility="private")
+    assert repository_replaced(AnonymousUser(), MODEL, "alice/net", oid) is None
 
 
 @pytest.mark.parametrize("name", ["", "alice", "/", "alice/", "a/b/c", "alice/n\0t", "é/é"])
