@@ -8,13 +8,17 @@ from django.http import HttpRequest, HttpResponse
 
 from hub.hf.views import json_answer, json_body, text_in
 from registry.fair.card.findings import TEXT_FIELDS, findings_in, spelled
-from registry.validation.license import card_faults
+from registry.states import RepositoryKind
+from registry.validation.card_faults import card_faults
 
 
 def validate(request: HttpRequest) -> HttpResponse:
     """400 with the errors that prevent a commit, or 200 with warnings."""
-    content = text_in(json_body(request), "content")
-    errors, warnings = card_faults(content)
+    body = json_body(request)
+    content = text_in(body, "content")
+    is_dataset = body.get("repoType") == RepositoryKind.DATASET
+    kind = RepositoryKind.DATASET if is_dataset else RepositoryKind.MODEL
+    errors, warnings = card_faults(content, kind)
     status = 400 if errors else 200
     if not errors:
         warnings = [*warnings, *_warnings(content)]

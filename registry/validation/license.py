@@ -13,7 +13,7 @@ from typing import Any
 from license_expression import ExpressionError, LicenseSymbol, Licensing, get_spdx_licensing
 
 from registry.errors import Invalid
-from registry.validation.card import Card, parse
+from registry.validation.card import Card
 
 MAX_LENGTH = 200
 _LICENSE_REF = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
@@ -81,21 +81,6 @@ def license_missing(card: Mapping[str, Any]) -> Invalid:
         "Put a line such as 'license: apache-2.0' between '---' lines at the top of README.md.",
         fields={"license": "missing"},
     )
-
-
-def card_faults(text: str) -> tuple[list[str], list[str]]:
-    """Errors that prevent a commit of README.md, and warnings, as texts."""
-    try:
-        # JSON may contain lone surrogates, which the check of the card reports.
-        card = parse(text.encode("utf-8", "surrogatepass"))
-        if not card.values:
-            return [], [
-                "README.md has no values: put 'key: value' lines between '---' lines at its top."
-            ]
-        license_ = license_in(card)
-    except Invalid as error:
-        return [str(error)], []
-    return [], [] if license_ else [str(license_missing(card.values))]
 
 
 def license_in(card: Card) -> str:

@@ -5,14 +5,22 @@ from dataclasses import dataclass
 
 from registry.errors import RegistryError
 from registry.selectors.access import Actor, person
-from registry.selectors.repository.snapshot import Snapshot, entries_of, entry_of, snapshot_from
+from registry.selectors.repository.snapshot import (
+    README,
+    Snapshot,
+    entries_of,
+    entry_of,
+    snapshot_from,
+)
 from registry.selectors.storage.upload import lfs_rule_of
 from registry.services.fair.derivation import ALONE, Origins
 from registry.services.repository.branch import require_parent
 from registry.services.repository.content import contents_of
 from registry.services.repository.operation import Operation, paths_left
+from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
 from registry.validation.license import license_in, license_missing
+from registry.validation.model_index import check_model_index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +73,9 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
     snapshot = snapshot_from(after)
     if license_in(snapshot.card) == "" and request.require_license:
         raise license_missing(snapshot.card.values)
+    # Older cards may be malformed; only what is put must be right.
+    if README in contents and request.mlmodel.kind == RepositoryKind.MODEL:
+        check_model_index(snapshot.card)
     sources = [content.source for content in contents.values() if content.source is not None]
     copied = {(source.pk, oid): (source, oid) for source, oid in sources}
     return RevisionDraft(

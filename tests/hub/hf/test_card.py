@@ -1,13 +1,15 @@
 """Cards checked before they are committed."""
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from huggingface_hub import ModelCard
+from huggingface_hub import ModelCard, RepoCard
 
+from registry.errors import Invalid
 from registry.selectors.repository.revision import readme_of, revision_get
 from registry.tables import User
-from tests.factories import make_mlmodel, readme
+from tests.factories import commit_files, make_mlmodel, readme
 from tests.hub.hf.conftest import ApiOf
 from tests.hub.hf.wire import send
 
@@ -92,3 +94,34 @@ def test_the_client_refuses_to_commit_a_card_with_errors_and_warns_of_what_it_la
     with pytest.warns(UserWarning, match="The card has no license"):
         api.upload_file(path_or_fileobj=readme(license=None, tags=["x"]).encode(), **card)
     assert readme_of(revision_get(net)).startswith("# A model")
+
+
+def test_a_malformed_index_of_results_is_refused_with_the_hubs_words(
+    api_of: ApiOf, alice: User, hub_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = make_mlmodel("alice/net", actor=alice)
+    api, head = api_of(alice), revision_get(net)
+    text = readme(**{"model-index": [{"name": "net", "results": [{"task": {"type": "x"}}]}]})
+    said = r'"model-index\[0\]\.results\[0\]\.dataset" is required'
+
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub_url)
+    with pytest.raises(ValueError, match=f"- Error: README.*{said}"):
+        RepoCard(text).validate(repo_type="model")
+    RepoCard(text).validate(repo_type="dataset")
+    card = {"repo_id": "alice/net", "path_in_repo": "README.md"}
+    with pytest.raises(ValueError, match=rf"Invalid metadata in README\.md(.|\n)*{said}"):
+        api.upload_file(path_or_fileobj=text.encode(), **card)
+    # Other clients do not ask first.
+    with pytest.raises(Invalid, match=said):
+        commit_files(net, {"README.md": text}, actor=alice)
+    assert revision_get(net) == head
+
+
+def test_an_older_malformed_index_does_not_block_other_files(alice: User) -> None:
+    net = make_mlmodel("alice/net", actor=alice)
+    text = readme(**{"model-index": "none"})
+    with patch("registry.services.repository.draft.check_model_index"):
+        commit_files(net, {"README.md": text}, actor=alice)
+
+    commit_files(net, {"a.txt": "a"}, actor=alice)
+    commit_files(net, {"README.md": readme()}, actor=alice)

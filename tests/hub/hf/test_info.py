@@ -3,6 +3,7 @@
 import json
 import struct
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -151,7 +152,9 @@ def test_a_card_cannot_break_the_client_of_those_who_read_it(
         "model-index": [{"name": "m", "results": [{"source": "nowhere"}]}],
         "eval_results": [1],
     }
-    make_mlmodel("lab/odd", actor=charlie, files={"README.md": readme(**odd)})
+    # Such an index is refused today, but older cards have some.
+    with patch("registry.services.repository.draft.check_model_index"):
+        make_mlmodel("lab/odd", actor=charlie, files={"README.md": readme(**odd)})
     api = api_of()
 
     for told in [api.model_info("lab/odd"), *api.list_models(cardData=True)]:

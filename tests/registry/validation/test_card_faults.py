@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.validation.license import card_faults
+from registry.validation.card_faults import card_faults
 from tests.factories import readme
 
 
