@@ -31,6 +31,9 @@ TASKS: dict[JobKind, str] = {
 #: The task that sends queued webhook deliveries.
 DELIVER = "workers.tasks.deliver"
 
+#: The task that finds the chunks of large files.
+CHUNK = "workers.tasks.chunk"
+
 #: Older notifications are dropped: the reaper has repeated them by then.
 _STALE_AFTER_S = 600
 _BROKER_PATIENCE_S = 1.0
@@ -59,6 +62,11 @@ def notify_kind(kind: JobKind) -> None:
 def notify_deliveries() -> None:
     """Notify the hub's workers of webhook deliveries once the transaction commits. Never raises."""
     transaction.on_commit(lambda: _send(DELIVER, "hub", "webhook deliveries"), robust=True)
+
+
+def notify_chunking() -> None:
+    """Notify the hub's workers of large files once the transaction commits. Never raises."""
+    transaction.on_commit(lambda: _send(CHUNK, "hub", "large files"), robust=True)
 
 
 def _send(task: str, queue: str, subject: str, **arguments: str) -> None:

@@ -72,7 +72,8 @@ def test_a_broken_download_goes_on_where_it_stopped(
 
     assert (folder / "model.onnx").read_bytes() == DATA
     assert hub.asked[1].headers["Range"] == "bytes=1000-"
-    assert hub.asked[1].headers["If-Range"] == f'"{file.sha256}"'
+    # Buckets name files by other tags, and would send the whole.
+    assert "If-Range" not in hub.asked[1].headers
 
 
 def test_an_abandoned_download_is_taken_up_by_the_next_process(

@@ -1,6 +1,6 @@
 """The registry sends tasks by name; the names must be those the workers answer to."""
 
-from registry.dispatch import DELIVER, TASKS
+from registry.dispatch import CHUNK, DELIVER, TASKS
 from registry.states import JobKind
 from workers import beat
 from workers.app import app
@@ -10,7 +10,7 @@ from workers.jobs.run import WORK
 def test_every_job_kind_has_a_task_that_workers_register() -> None:
     app.loader.import_default_modules()
     assert set(TASKS) == set(JobKind)
-    assert {*TASKS.values(), DELIVER} <= set(app.tasks)
+    assert {*TASKS.values(), DELIVER, CHUNK} <= set(app.tasks)
 
 
 def test_every_periodic_job_is_a_task_that_workers_register() -> None:

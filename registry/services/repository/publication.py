@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
+from registry.dispatch import notify_chunking
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import declared_bases
 from registry.services.audit import audit
@@ -62,4 +63,6 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
             # A pull request is inspected after the merge, for which the role write is needed.
             plan_inspection(actor=actor, revision=revision, paths=draft.snapshot.entries)
         assess_soon(revision)
+        if any(entry.is_lfs and not entry.changed_in for entry in draft.snapshot.entries.values()):
+            notify_chunking()
     return revision

@@ -17,10 +17,11 @@ import redis
 from django.db import transaction
 
 from hub import broker
-from registry.dispatch import DELIVER, notify_deliveries
+from registry.dispatch import CHUNK, DELIVER, notify_deliveries
 from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState
-from registry.tables import Job
+from registry.tables import Job, User
+from tests.factories import make_mlmodel
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,6 +101,17 @@ def test_workers_are_notified_of_deliveries_once_these_are_committed(valkey: red
         assert messages(valkey, "hub") == []
     (message,) = messages(valkey, "hub")
     assert message["headers"]["task"] == DELIVER
+
+
+def test_workers_are_notified_of_large_files_that_are_committed(
+    valkey: redis.Redis, alice: User
+) -> None:
+    make_mlmodel("alice/net", files={"README.md": "# A"}, actor=alice)
+    tasks = [message["headers"]["task"] for message in messages(valkey, "hub")]
+    assert CHUNK not in tasks
+    make_mlmodel("alice/large", files={"weights.bin": b"weights"}, actor=alice)
+    tasks = [message["headers"]["task"] for message in messages(valkey, "hub")]
+    assert tasks.count(CHUNK) == 1
 
 
 def test_nothing_is_sent_for_work_that_was_never_committed(valkey: redis.Redis) -> None:

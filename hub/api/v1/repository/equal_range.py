@@ -47,8 +47,7 @@ class EqualRangesView(ApiView):
 
         A client that has the earlier file fetches the other ranges only, by `Range` requests. The
         ranges are in order and disjoint. Files are compared by content-defined chunks of 8 to 128
-        KiB, which the hub finds within a minute after an upload: `xorb_not_found` before, and for
-        small files.
+        KiB, which the hub finds soon after a commit: `xorb_not_found` before, and for small files.
         """
         query = query_of(request, EqualRangesQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
