@@ -106,6 +106,7 @@ class Client:
         target: str | None = "auto",
         tolerance: Tolerance = "exact",
         verify: bool = False,
+        place_caller: bool | None = None,
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
@@ -122,6 +123,11 @@ class Client:
             tolerance: Accepted deviation from the float32 reference: ``exact``, ``fp16``, ``bf16``
                 or ``int8``. Classes are ordered: each implies the stricter ones.
             verify: Verify the digests of all files, even if they are unchanged since the last time.
+            place_caller: Whether the calling thread is kept off the processors that the runtime
+                pins its workers to, for the time of each run, as when builds are measured (Linux,
+                ONNX Runtime; runs of 0.5 ms or more). Default: unless the thread's affinity was
+                restricted, such as by ``taskset`` or a batch system. ``True``: also then, within
+                its affinity. ``False``: never. One thread of a process is placed at a time.
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
@@ -136,6 +142,7 @@ class Client:
             target=target,
             tolerance=tolerance,
             verify=verify,
+            place_caller=place_caller,
         )
 
     def resolve(

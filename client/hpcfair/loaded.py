@@ -3,6 +3,7 @@
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from hpcfair.download import fetch_tree
 from hpcfair.errors import MissingPackage
 from hpcfair.explain import explain
 from hpcfair.formats import ONNX_RUNTIME, opener_of
+from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
 from hpcfair.paths import safe_join
 from hpcfair.precisions import Tolerance
 from hpcfair.record import Record, record
@@ -32,6 +34,8 @@ class Loaded:
         signature: Inputs and outputs.
         build: The loaded build; ``None`` for the published model.
         path: The file that the runtime opened.
+        caller_placed: Whether the calling thread was placed in the last run; see
+            :meth:`hpcfair.Client.load`.
     """
 
     def __init__(
@@ -40,15 +44,23 @@ class Loaded:
         path: Path,
         runtime: Runtime,
         read_record: Callable[[str], Record],
+        *,
+        place_caller: bool | None = None,
     ) -> None:
         self.name = resolution.name
         self.revision = resolution.revision
         self.signature: Signature = resolution.signature
         self.build: Build | None = resolution.build
         self.path = path
+        self.caller_placed = False
         self._resolution = resolution
         self._runtime = runtime
         self._read_record = read_record
+        self._placement = (
+            None
+            if place_caller is False
+            else CallerPlacement(runtime, SHORTEST_RUN_NS, only_unrestricted=place_caller is None)
+        )
         self._turn = threading.Lock()
 
     # A union type would force every typed caller to narrow it, although the signature decides.
@@ -67,7 +79,9 @@ class Loaded:
         """
         inputs = self.signature.bind(args, kwargs)
         with self._turn:
-            outputs = self._runtime.run(inputs)
+            with self._placement or nullcontext():
+                outputs = self._runtime.run(inputs)
+            self.caller_placed = self._placement is not None and self._placement.is_active
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
 
     @property
@@ -105,6 +119,7 @@ def load(
     target: str | None = "auto",
     tolerance: Tolerance = "exact",
     verify: bool = False,
+    place_caller: bool | None = None,
 ) -> Loaded:
     """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
     if not registry.installed():
@@ -127,4 +142,10 @@ def load(
         path,
         build.runtime_options if build else opener.default,
     )
-    return Loaded(resolution, path, runtime, lambda digest: record(http, cache, digest))
+    return Loaded(
+        resolution,
+        path,
+        runtime,
+        lambda digest: record(http, cache, digest),
+        place_caller=place_caller,
+    )

@@ -18,6 +18,10 @@ from typing import Self
 #: to 10 microseconds, which is up to 2 % of this.
 SHORTEST_RUN_NS = 500_000
 
+#: Uses after which the affinities of all threads are read, until one is placed: a worker pins
+#: itself when it first runs, which may be later than the first use.
+_MOST_READINGS = 5
+
 #: Held by the thread that is placed. Threads that use several runtimes at once are left to the
 #: kernel: all of them would be placed on the same core.
 _TURN = threading.Lock()
@@ -36,20 +40,28 @@ class CallerPlacement:
     - in the first use: a thread that the runtime creates only then would inherit the placement;
     - after a use that was shorter than ``shortest_ns``;
     - while another thread of this process is placed;
-    - if no processor remains, such as with one processor or after ``taskset``.
+    - if no processor remains, such as with one processor or after ``taskset``;
+    - with ``only_unrestricted``, while the calling thread may not run on all processors of its
+      machine or container: somebody has chosen processors for it.
 
     Args:
         shortest_ns: Shortest use to place, in nanoseconds.
+        only_unrestricted: Whether to leave a thread alone whose affinity was restricted.
 
     Attributes:
         is_active: Whether the last or current use is or was placed.
     """
 
-    def __init__(self, runtime: object, shortest_ns: int = 0) -> None:
+    def __init__(
+        self, runtime: object, shortest_ns: int = 0, *, only_unrestricted: bool = False
+    ) -> None:
         # Runtimes of other packages may lack the attribute.
         self._applies = sys.platform == "linux" and getattr(runtime, "pins_workers", False)
         self._shortest_ns = shortest_ns
-        self._remaining: frozenset[int] | None = None
+        self._only_unrestricted = only_unrestricted
+        self._own: frozenset[int] = frozenset()
+        self._remaining: frozenset[int] = frozenset()
+        self._readings = 0
         self._before: set[int] | None = None
         self._has_turn = False
         self._is_short = False
@@ -61,8 +73,8 @@ class CallerPlacement:
         if not self._applies:
             return self
         self._has_turn = not self._is_short and _TURN.acquire(blocking=False)
-        if self._has_turn and self._remaining is not None:
-            self._place(self._remaining)
+        if self._has_turn:
+            self._place()
         self._started_ns = perf_counter_ns()
         return self
 
@@ -75,18 +87,23 @@ class CallerPlacement:
         try:
             if self._before is not None:
                 _set_affinity(self._before)
-            elif self._remaining is None:
+            elif self._readings < _MOST_READINGS:
+                self._readings += 1
+                self._own = frozenset(os.sched_getaffinity(0))
                 self._remaining = remaining_processors()
         finally:
             self._before = None
             self._has_turn = False
             _TURN.release()
 
-    def _place(self, remaining: frozenset[int]) -> None:
+    def _place(self) -> None:
         # Read each time: an administrator or a batch system may have changed it.
         before = os.sched_getaffinity(0)
-        target = before & remaining
-        if target and target != before and _set_affinity(target):
+        if self._only_unrestricted and before != processors_of_machine():
+            return
+        target = before & self._remaining
+        # What remains is known for the affinity that it was read with, and for a part of it.
+        if before <= self._own and target and target != before and _set_affinity(target):
             self._before = before
             self.is_active = True
 
@@ -108,6 +125,17 @@ def remaining_processors() -> frozenset[int]:
                 pinned |= affinity
     left = frozenset(own - pinned)
     return frozenset(left.difference(*map(_hardware_threads, pinned))) or left
+
+
+def processors_of_machine() -> set[int]:
+    """The processors of this machine or container; empty if unknown.
+
+    Those of its first process: it has the affinity that processes have unless it is changed.
+    """
+    try:
+        return os.sched_getaffinity(1)
+    except OSError:
+        return set()
 
 
 def _hardware_threads(processor: int) -> set[int]:

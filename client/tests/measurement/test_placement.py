@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
     assert not placement._TURN.locked()
 
 
-def used(runtime: object, times: int = 2, **options: int) -> list[bool]:
+def used(runtime: object, times: int = 2, **options: Any) -> list[bool]:
     """Whether each of several uses was placed."""
     place, active = CallerPlacement(runtime, **options), []
     for _ in range(times):
@@ -152,6 +153,54 @@ def test_a_mask_that_was_changed_meanwhile_is_respected_and_restored(machine: Ma
     with place:
         assert not place.is_active
     assert machine.threads[1] == {3}
+
+
+def test_a_worker_that_is_pinned_late_is_seen(machine: Machine) -> None:
+    machine.add(2, 0, 1, 2, 3)
+    place = CallerPlacement(PINNING)
+    with place:
+        pass
+    with place:
+        assert not place.is_active
+        machine.threads[2] = {3}
+    with place:
+        assert machine.threads[1] == {0, 1, 2}
+
+
+def test_the_affinities_are_read_a_few_times_only(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings: list[int] = []
+    read = remaining_processors
+    monkeypatch.setattr(placement, "remaining_processors", lambda: readings.append(1) or read())
+    assert used(PINNING, 20) == [False] * 20
+    assert len(readings) == placement._MOST_READINGS
+
+
+def test_what_remains_to_a_restricted_thread_says_nothing_of_a_free_one(machine: Machine) -> None:
+    machine.add(2, 3)
+    machine.threads[1] = {3}
+    place = CallerPlacement(PINNING)
+    with place:
+        pass
+    machine.threads[1] = {0, 1, 2, 3}
+    with place:
+        assert not place.is_active
+    with place:
+        assert machine.threads[1] == {0, 1, 2}
+
+
+def test_a_thread_that_was_restricted_can_be_left_alone(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.add(2, 3)
+    monkeypatch.setattr(placement, "processors_of_machine", lambda: {0, 1, 2, 3})
+    assert used(PINNING, only_unrestricted=True) == [False, True]
+    machine.threads[1] = {0, 1, 3}
+    assert used(PINNING, only_unrestricted=True) == [False, False]
+    assert used(PINNING) == [False, True]
+    monkeypatch.setattr(placement, "processors_of_machine", set)
+    assert used(PINNING, only_unrestricted=True) == [False, False]
 
 
 def test_the_mask_is_restored_after_a_failed_run(machine: Machine) -> None:
