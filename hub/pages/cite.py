@@ -34,7 +34,6 @@ def cited(description: Description) -> dict[str, Any]:
         # Addresses in cards are those of strangers: iri() accepts web addresses only.
         "funding": [(one, iri(one.url)) for one in description.funding],
         "papers": [(one, iri(one.url)) for one in description.papers],
-        "versions": [(one, one.removeprefix(here)) for one in description.versions],
         "is_test_ark": ark.is_test(description.pid),
         "metadata_license": METADATA_LICENSE,
         "fair_share": score.points / score.of if score and score.of else None,

@@ -20,6 +20,7 @@ from registry.errors import RegistryError
 from registry.selectors.access import readable_records, require
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.former import former_holders
+from registry.selectors.fair.versions import version_list, versions_of
 from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get, text_of
@@ -47,6 +48,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         return record
     description = describe(revision)
     context = frame(request, mlmodel, tab="card", revision=revision)
+    versions, older = newest_first(versions_of(mlmodel), request)
     graph = context["graph"]
     operators: dict[str, int] = graph.operators if graph else {}
     context |= {
@@ -56,6 +58,9 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
         "findings": findings_of(revision) if context["may_write"] else (),
+        "versions": version_list(versions),
+        "older": older,
+        "is_older": "before" in request.GET,
         "former_holders": former_holders(request.user, mlmodel),
         **cited(description),
     }

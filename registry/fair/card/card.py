@@ -142,6 +142,11 @@ def read(
     )
 
 
+def version_of(card: Card) -> str | None:
+    """The version that a card states."""
+    return _version(CardReader(card))
+
+
 def _version(reader: CardReader) -> str | None:
     value = reader.top("version")
     if isinstance(value.value, float):

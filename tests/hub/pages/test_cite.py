@@ -1,5 +1,6 @@
 """The panel by which a version is cited and its record is fetched."""
 
+import html
 import json
 import re
 
@@ -10,8 +11,11 @@ from registry.fair.formats import formats_of
 from registry.selectors.fair.description import directory_oids
 from registry.selectors.fair.identifier import ark_of, identifier_of, pid_url
 from registry.selectors.repository.revision import revision_get
-from registry.tables import MLModel, User
-from tests.factories import make_mlmodel
+from registry.services.fair.identifier import identifiers_mint
+from registry.services.repository.ref import ref_create
+from registry.states import RefKind
+from registry.tables import MLModel, Revision, User
+from tests.factories import commit_files, make_mlmodel, readme
 from tests.hub.fair.records import DATA, make_data_record, make_record
 
 pytestmark = pytest.mark.django_db
@@ -84,11 +88,56 @@ def test_a_card_shows_people_dates_publisher_and_versions(client: Client, record
     assert '<a href="https://orcid.org/0000-0002-1825-0097">Josiah Carberry</a>' in about
     for heading in ("Authors", "Published", "Modified", "Publisher"):
         assert f"<dt>{heading}</dt>" in about, heading
-    for row in record.identifiers.filter(kind="version", revision__isnull=False):
-        if pid_url(row.name) in about:
-            break
-    else:
-        pytest.fail("no version is listed")
+
+
+def test_versions_are_listed_by_name_date_and_identifier(
+    client: Client, record: MLModel, charlie: User
+) -> None:
+    first = revision_get(record)
+    tagged = commit_files(record, {"a.txt": "a"}, actor=charlie)
+    ref_create(actor=charlie, mlmodel=record, kind=RefKind.TAG, name="v3", revision=tagged)
+    newest = commit_files(
+        record, {"README.md": readme("# Galaxy CNN\n"), "a.txt": "b"}, actor=charlie
+    )
+    names = [(newest, newest.oid[:10]), (tagged, "v3"), (first, "2.1.0")]
+    page = shown(client, PAGE)
+    rest = page[page.index('<ol class="versions">') : page.index("</ol>", page.index("versions"))]
+    for revision, name in names:
+        row = identifier_of(revision)
+        assert row is not None
+        current = ' aria-current="true"' if revision == newest else ""
+        entry = f'<a href="{pid_url(row.name)}"{current}>{name}</a>'
+        assert entry in rest, "newest first"
+        rest = rest.partition(entry)[2]
+        assert f"{revision.created_at:%Y}</time>" in rest
+        assert ark_of(row.name) in rest
+
+
+def test_many_versions_have_pages(client: Client, record: MLModel) -> None:
+    author, revision = record.created_by, revision_get(record)
+    rows = [
+        Revision(
+            mlmodel=record,
+            oid=f"{number:040x}",
+            tree_oid=revision.tree_oid,
+            author=author,
+            author_line=revision.author_line,
+            message="More",
+            created_at=revision.created_at,
+            card=revision.card,
+        )
+        for number in range(120)
+    ]
+    identifiers_mint(record, Revision.objects.bulk_create(rows))
+    total, path, seen = record.identifiers.filter(kind="version").count(), PAGE, []
+    while path:
+        page = shown(client, path)
+        assert ('<details id="versions" open>' in page) == (path != PAGE)
+        listed = page[page.index('<ol class="versions">') :]
+        seen += re.findall(r'<span class="small mono">(ark:[^<]+)</span>', listed)
+        older = re.search(r'href="([^"]+)" rel="next">Older versions', listed)
+        path = f"{PAGE}{html.unescape(older[1]).partition('#')[0]}" if older else ""
+    assert len(seen) == len(set(seen)) == total > 120
 
 
 def test_a_card_without_authors_names_nobody(client: Client, charlie: User, lab: object) -> None:
