@@ -120,8 +120,8 @@ def read_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse
     return ticket_answer(absolute(_PLACE), claims, salt=_TICKETS)
 
 
-def reconstruct(request: HttpRequest, version: str, digest: str) -> HttpResponse:
-    """``GET /xet/{v1,v2}/reconstructions/{hash}``, of the whole file or of one range."""
+def reconstruct(request: HttpRequest, digest: str, version: str = "v1") -> HttpResponse:
+    """``GET /xet/[{v1,v2}/]reconstructions/{hash}``, of the whole file or of one range."""
     token, uuid = bearer_claims(request, salt=_TICKETS)
     reader = _Reader(token, uuid)
     mlmodel = reader.repository()
