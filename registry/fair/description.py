@@ -6,7 +6,7 @@ the hub computed (files, tensors, parameters, builds, activities) override the c
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from registry.fair.activities import (
     Activity,
@@ -29,7 +29,6 @@ from registry.fair.parts import (
     NetworkDescription,
     QualityEvaluation,
     Reference,
-    Software,
 )
 
 ResourceKind = Literal["model", "dataset"]
@@ -56,6 +55,7 @@ class Description:
         versions: Identifiers of at most the newest hundred versions, newest first; this one is
             among them.
         body: The card's text without its front matter, as Markdown.
+        model_index: Entries of the card's ``model-index``, as written.
         unknown: Keys of the card that the hub does not read, with their values.
         activities: Known activities, oldest first; of searches and their results only the newest.
         repetitions: Measurements by third parties that repeat one of the hub's.
@@ -101,7 +101,6 @@ class Description:
     languages: tuple[str, ...] = ()
     task: str | None = None
     library: str | None = None
-    software: tuple[Software, ...] = ()
     categories: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
 
@@ -110,6 +109,7 @@ class Description:
     tests: tuple[FileDescription, ...] = ()
 
     datasets: tuple[DatasetUse, ...] = ()
+    model_index: tuple[dict[str, Any], ...] = ()
     evaluations: tuple[QualityEvaluation, ...] = ()
     intended_use: str | None = None
     out_of_scope: str | None = None

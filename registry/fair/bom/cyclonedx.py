@@ -82,9 +82,8 @@ def _components(description: Description, references: BomReferences) -> list[dic
 
 
 def _dependencies(description: Description, references: BomReferences) -> list[dict[str, Any]]:
-    requirements = [references.software[one] for one in dict.fromkeys(description.software)]
     return [
-        drop_empty(ref=references.model, dependsOn=requirements),
+        {"ref": references.model},
         *(
             {
                 "ref": references.of(build.url),

@@ -72,8 +72,7 @@ class BomReferences:
         tools += [one for activity in description.activities for one in _software_of(activity)]
         self.model = pid
         self.software: dict[Software, str] = {
-            one: f"{pid}#software-{number}"
-            for number, one in enumerate(dict.fromkeys((*description.software, *tools)), 1)
+            one: f"{pid}#software-{number}" for number, one in enumerate(dict.fromkeys(tools), 1)
         }
         self._by_address = {description.pid: pid, description.landing: pid}
         for number, build in enumerate(description.builds, 1):

@@ -5,7 +5,7 @@ from typing import Any
 
 from registry.fair.activities import Scan
 from registry.fair.bom.common import files_of, license_addresses, media_type, render_json, utc
-from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
+from registry.fair.bom.spdx_builds import add_activities, add_builds
 from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, sha256
 from registry.fair.bom.spdx_package import add_package
 from registry.fair.description import Description
@@ -145,8 +145,6 @@ def _add_sources(graph: SpdxGraph, description: Description, package: str) -> di
         )
         graph.relate(package, "descendantOf", [source], one.relation)
         elements |= {address: source for address in (one.url, one.pid) if address}
-    packages = [software_package(graph, one) for one in dict.fromkeys(description.software)]
-    graph.relate(package, "dependsOn", packages)
     return elements
 
 

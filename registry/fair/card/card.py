@@ -19,7 +19,7 @@ from registry.fair.card.links import (
     papers_of,
 )
 from registry.fair.card.people import agents_of, contact_of, fundings_of
-from registry.fair.card.results import emissions_of, evaluations_of
+from registry.fair.card.results import emissions_of, results_of
 from registry.fair.card.texts import TEXT_KEYS, description_of, texts_of
 from registry.fair.card.values import CardReader, clean
 from registry.fair.parts import (
@@ -73,6 +73,7 @@ class CardFacts:
     task: str | None
     library: str | None
     datasets: tuple[DatasetUse, ...]
+    model_index: tuple[dict[str, Any], ...]
     evaluations: tuple[QualityEvaluation, ...]
     intended_use: str | None
     out_of_scope: str | None
@@ -110,6 +111,7 @@ def read(
     creators = agents_of(reader.top("authors"))
     contributors = agents_of(reader.top("contributors"))
     texts = texts_of(reader)
+    model_index, evaluations = results_of(reader.top("model-index"))
     return CardFacts(
         title=clean(card.title) or reader.top("pretty_name").text() or None,
         description=description_of(reader),
@@ -126,7 +128,8 @@ def read(
         task=clean(card.task) or None,
         library=clean(card.library) or None,
         datasets=datasets_of(reader),
-        evaluations=evaluations_of(reader.top("model-index")),
+        model_index=model_index,
+        evaluations=evaluations,
         intended_use=texts["intended_use"],
         out_of_scope=texts["out_of_scope"],
         limitations=texts["limitations"],

@@ -1,6 +1,8 @@
 """Results in a card: ``model-index`` and ``co2_eq_emissions`` (grams). A result names a task, a
 data set and metrics. Source: "Model Cards" in the Hugging Face Hub's documentation."""
 
+from typing import Any
+
 from registry.fair.card.values import CardValue
 from registry.fair.parts import Emissions, QualityEvaluation
 from registry.validation.references import web_address
@@ -14,22 +16,29 @@ _MAX_VALUE = 200
 _GRAMS = 1000
 
 
-def evaluations_of(value: CardValue) -> tuple[QualityEvaluation, ...]:
-    """Evaluations of a ``model-index``; malformed results become findings."""
+def results_of(
+    value: CardValue,
+) -> tuple[tuple[dict[str, Any], ...], tuple[QualityEvaluation, ...]]:
+    """Well-formed entries of a ``model-index`` as written, and their evaluations.
+
+    Malformed entries, results and metrics become findings and are left out of both.
+    """
     if value.value is None:
-        return ()
+        return (), ()
     if not isinstance(value.value, list):
         _bad(value, "must be a list")
-        return ()
+        return (), ()
+    entries: list[dict[str, Any]] = []
     evaluations: list[QualityEvaluation] = []
     for model in value.items():
         results = model.entry("results")
         if not isinstance(results.value, list):
             _bad(model, "has no list of results")
             continue
-        for result in results.items():
-            evaluations += _of_result(result)
-    return tuple(evaluations)
+        read = [_of_result(result) for result in results.items()]
+        entries.append(model.value | {"results": [written for written, _ in read if written]})
+        evaluations += [one for _, of in read for one in of]
+    return tuple(entries), tuple(evaluations)
 
 
 def emissions_of(value: CardValue) -> Emissions | None:
@@ -54,7 +63,8 @@ def emissions_of(value: CardValue) -> Emissions | None:
     )
 
 
-def _of_result(result: CardValue) -> list[QualityEvaluation]:
+def _of_result(result: CardValue) -> tuple[dict[str, Any], list[QualityEvaluation]]:
+    """A result as written, without malformed metrics, and its evaluations; empty if malformed."""
     task = _first(result.entry("task"), "type", "name")
     dataset = _first(result.entry("dataset"), "name", "type")
     metrics = result.entry("metrics")
@@ -66,15 +76,16 @@ def _of_result(result: CardValue) -> list[QualityEvaluation]:
         if not is_there:
             _bad(result, f"has no {what}")
     if task is None or dataset is None or not isinstance(metrics.value, list):
-        return []
+        return {}, []
     source = result.entry("source").entry("url").checked(web_address)
-    evaluations = []
+    written, evaluations = [], []
     for metric in metrics.items():
         name = _first(metric, "type", "name")
         value = _value_of(metric.entry("value"))
         if name is None or value is None:
             _bad(metric, "needs a type and a value")
             continue
+        written.append(metric.value)
         evaluations.append(
             QualityEvaluation(
                 task=task,
@@ -87,7 +98,7 @@ def _of_result(result: CardValue) -> list[QualityEvaluation]:
                 url=source,
             )
         )
-    return evaluations
+    return result.value | {"metrics": written}, evaluations
 
 
 def _value_of(value: CardValue) -> float | str | None:

@@ -19,7 +19,6 @@ from registry.fair.crate.graph import (
     license_entities,
     local,
     people,
-    software,
 )
 from registry.fair.crate.identity import TERMS, identification
 from registry.fair.crate.provenance import actions, builds, circumstances, derivations, facts
@@ -129,7 +128,6 @@ def _values(
             ),
             "isBasedOn": compact(derivations(graph, description)),
             "wasDerivedFrom": compact(derivations(graph, description)),
-            "softwareRequirements": compact(software(graph, one) for one in description.software),
             "variableMeasured": compact(facts(graph, description.network)),
         }
     )

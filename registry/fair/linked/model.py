@@ -12,7 +12,6 @@ from registry.fair.linked.nodes import (
     property_value,
     property_values,
     refs,
-    software,
 )
 from registry.fair.parts import DatasetUse, Emissions, NetworkDescription, TensorDescription
 from registry.fair.serialise import drop_empty
@@ -26,7 +25,7 @@ _ROLES = {
 
 
 def model(description: Description) -> dict[str, Any]:
-    """The network, its task and its software."""
+    """The network and its task."""
     network = description.network
     task = description.task
     return {
@@ -34,7 +33,6 @@ def model(description: Description) -> dict[str, Any]:
         "fair4ml:modelCategory": list(description.categories),
         "hub:architecture": list(description.architectures),
         "hpc:machineLearningFramework": description.library,
-        "softwareRequirements": [software(one) for one in description.software],
         **(_network(network) if network else {}),
     }
 

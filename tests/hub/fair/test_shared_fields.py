@@ -76,7 +76,7 @@ LACKS: dict[str, set[str]] = {
     "spdx": {"homes", "keywords", "languages", "sizes"},
     "cff": {"created", "modified", "homes", "languages", "task", "publisher"} | BYTES | LINKS,
     "bibtex": FIELDS - {"pid", "doi", "title", "version", "published", "creators", "publisher"},
-    "model-index": FIELDS - {"title"},
+    "model-index": FIELDS,
     "csl": FIELDS - _CITED,
     "ris": FIELDS - _CITED,
     "codemeta": {"concept", "languages", "parents", "data"} | BYTES,

@@ -32,7 +32,6 @@ from tests.registry.fair.doings import (
     MADE,
     MODIFIED,
     OID,
-    ONNX,
     OTHER,
     PID,
     PUBLISHED,
@@ -129,7 +128,6 @@ MOST = replace(
     languages=("en",),
     task="image-classification",
     library="onnx",
-    software=(ONNX,),
     categories=("residual-cnn",),
     architectures=("GalaxyNet",),
     files=(

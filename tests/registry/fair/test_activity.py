@@ -5,9 +5,13 @@ from collections.abc import Iterator
 import pytest
 from django.core.cache import cache
 
+from registry.fair import codemeta
 from registry.fair.activities import Activity
+from registry.fair.bom import cyclonedx, spdx
+from registry.fair.crate import rocrate
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
+from registry.fair.linked import jsonld
 from registry.selectors.fair.description import describe
 from registry.states import JobKind, JobState, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, TestTensor, User
@@ -54,13 +58,28 @@ def test_builds_stand_with_their_files_tools_and_measurement(floor: Floor) -> No
     assert faster.reproduced is None
 
 
-def test_the_network_runs_with_what_the_baseline_ran_with(floor: Floor) -> None:
+def test_the_network_is_described_with_its_measured_accuracy(floor: Floor) -> None:
     found = described(floor)
-    assert [one.name for one in found.software] == ["onnx", "onnxruntime"]
     assert found.network is not None
     assert (found.network.parameters, found.categories) == (10, ("plain-cnn",))
     (figure,) = found.evaluations
     assert (figure.metric, figure.value, figure.by) == ("accuracy", 0.98, "hub")
+
+
+def test_the_tools_of_the_hub_are_no_requirements_of_the_model(floor: Floor) -> None:
+    found = described(floor)
+    assert "softwareRequirements" not in jsonld.document(found)
+    crate = {one["@id"]: one for one in rocrate.document(found)["@graph"]}
+    assert "softwareRequirements" not in crate[crate["ro-crate-metadata.json"]["about"]["@id"]]
+    assert "softwareRequirements" not in codemeta.document(found)
+    needs = {one["ref"]: one.get("dependsOn") for one in cyclonedx.document(found)["dependencies"]}
+    assert needs[found.pid] is None
+    sources = {
+        one["from"]
+        for one in spdx.document(found)["@graph"]
+        if one.get("relationshipType") == "dependsOn"
+    }
+    assert found.pid not in sources
 
 
 def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Floor) -> None:

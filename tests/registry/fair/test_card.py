@@ -135,6 +135,22 @@ def test_every_key_is_read() -> None:
                 pid="https://example.org/ark:/99999/z",
             ),
         ),
+        model_index=(
+            {
+                "name": "x",
+                "results": [
+                    {
+                        "task": {"type": "image-classification"},
+                        "dataset": {"name": "Zoo", "type": "zoo", "split": "test"},
+                        "metrics": [
+                            {"type": "accuracy", "value": 0.98},
+                            {"type": "f1", "value": "high"},
+                        ],
+                        "source": {"name": "paper", "url": "https://example.org/paper"},
+                    }
+                ],
+            },
+        ),
         evaluations=tuple(
             QualityEvaluation(
                 task="image-classification",

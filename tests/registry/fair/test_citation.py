@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
-from huggingface_hub import ModelCardData
 from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair import citation, modelindex
-from registry.fair.parts import Agent, License, Organization, QualityEvaluation
+from registry.fair.parts import Agent, License, Organization
 from registry.validation.card import parse
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run
@@ -186,33 +185,6 @@ def test_no_text_ends_a_bibtex_field_or_comments_out_its_rest(text: str) -> None
     assert min(depth[1:-1]) >= 1
     assert "\n" not in value
     assert value.count("%") == value.count("\\%") == text.count("%")
-
-
-@pytest.mark.parametrize("name", ["least", "most", "withdrawn"])
-def test_the_hubs_library_reads_the_model_index(name: str) -> None:
-    index = yaml.safe_load(modelindex.render(EVERY[name]))
-    results = ModelCardData(**index).eval_results or []
-    assert [
-        (one.task_type, one.dataset_name, one.metric_type, one.metric_value) for one in results
-    ] == [(one.task, one.dataset, one.metric, one.value) for one in EVERY[name].evaluations]
-
-
-def test_a_model_index_says_where_a_figure_was_shown_and_joins_those_of_one_place() -> None:
-    first, other, second = modelindex.document(MOST)["model-index"][0]["results"]
-    assert other["source"] == {"url": MOST.evaluations[1].url}
-    assert "source" not in first
-    assert first["dataset"]["split"] == "test"
-    assert second["source"] == {"name": "Example Hub", "url": MOST.evaluations[2].url}
-    more = QualityEvaluation(
-        task="image-classification", dataset="samples.npz", metric="f1", value="high", by="hub",
-        url=MOST.evaluations[2].url,
-    )  # fmt: skip
-    joined = replace(MOST, evaluations=(*MOST.evaluations, more))
-    results = modelindex.document(joined)["model-index"][0]["results"]
-    assert results[2]["metrics"] == [
-        {"type": "accuracy", "value": 0.98},
-        {"type": "f1", "value": "high"},
-    ]
 
 
 def test_the_same_description_gives_the_same_bytes() -> None:

@@ -20,7 +20,6 @@ from registry.fair.parts import (
     License,
     Organization,
     Reference,
-    Software,
 )
 from tests.registry.fair.samples import EVERY, LANDING, LEAST, MOST, OID, URL, file_of
 from tests.validators.environments import run
@@ -45,7 +44,6 @@ ODD = replace(
         file_of(rocrate.DESCRIPTOR, "application/json", "other"),
         file_of("ro-crate-preview.html", "text/html", "other"),
     ),
-    software=(Software(name="unknown thing"), Software(name="gcc", version="14")),
     papers=(Reference(url="javascript:alert(1)"), Reference(url="https://example.org/a b|ü")),
     code=Reference(url="no address"),
     derived_from=(

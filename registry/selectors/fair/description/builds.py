@@ -15,7 +15,7 @@ from registry.fair.addresses import (
     target_url,
 )
 from registry.fair.files import media_type, role
-from registry.fair.parts import FileDescription, FileRole, QualityEvaluation, Software
+from registry.fair.parts import FileDescription, FileRole, QualityEvaluation
 from registry.selectors.fair.description.measurements import (
     MeasurementDetails,
     energy_of,
@@ -99,12 +99,6 @@ def accuracy_of(
                 ),
             )
     return ()
-
-
-def software_of(builds: Iterable[DescribedBuild]) -> tuple[Software, ...]:
-    """Programs that ran the unmodified network as the baseline."""
-    tools = (one.description.tools for one in builds if one.description.is_baseline)
-    return next(tools, ())
 
 
 def hardware_of(builds: Iterable[DescribedBuild]) -> tuple[Hardware, ...]:

@@ -14,7 +14,7 @@ from registry.fair.addresses import RepositoryAddress
 from registry.fair.description import Access, Description, Status
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
-from registry.selectors.fair.description.builds import accuracy_of, hardware_of, software_of
+from registry.selectors.fair.description.builds import accuracy_of, hardware_of
 from registry.selectors.fair.description.cache import cached
 from registry.selectors.fair.description.files import (
     describe_files,
@@ -36,7 +36,7 @@ from registry.tables import Assessment, MLModel, Ref, Revision
 CARD_FIELDS = (
     *("description", "body", "creators", "contributors", "contact", "funding", "license"),
     *("use_restrictions", "keywords", "languages", "intended_use", "out_of_scope", "limitations"),
-    *("ethics", "usage", "code", "papers", "emissions", "unknown"),
+    *("ethics", "usage", "code", "papers", "model_index", "emissions", "unknown"),
 )
 
 
@@ -98,7 +98,6 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
         status=_status(mlmodel),
         task=metadata.task,
         library=metadata.library,
-        software=software_of(builds),
         categories=(network.architecture_class,) if network and is_classified else (),
         architectures=metadata.architectures,
         files=describe_files(files, address, oid),
