@@ -28,9 +28,9 @@ SLUG_RE = re.compile(SLUG_PATTERN)
 RESERVED_NAMESPACES = frozenset({
     "about", "account", "accounts", "admin", "api", "ark", "assets", "audit", "blobs", "buckets",
     "builds", "catalog", "catalogue", "collections", "datasets", "device", "devices", "docs", "doi",
-    "fair", "favicon.ico", "fleet", "healthz", "help", "jobs", "join", "kernels", "login", "logout",
-    "metrics", "models", "new", "oai", "oauth", "organisations", "organizations", "pages", "papers",
-    "policy", "readyz", "records", "resolve", "robots", "robots.txt", "schema", "search",
+    "fair", "favicon.ico", "feeds", "fleet", "healthz", "help", "jobs", "join", "kernels", "login",
+    "logout", "metrics", "models", "new", "oai", "oauth", "organisations", "organizations", "pages",
+    "papers", "policy", "readyz", "records", "resolve", "robots", "robots.txt", "schema", "search",
     "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces", "static", "targets",
     "terms", "tokens", "trials", "tuning", "undefined", "uploads", "user", "users", "v1",
     "well-known", "xet",

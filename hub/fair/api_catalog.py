@@ -39,5 +39,9 @@ def _apis(hub: Hub) -> list[Api]:
             description=(f"{hub.url}/catalog", "text/turtle"),
             documentation="https://www.w3.org/TR/vocab-dcat-3/",
         ),
+        Api(
+            url=f"{hub.url}/feeds/changes",
+            documentation="https://www.rfc-editor.org/rfc/rfc4287",
+        ),
         Api(url=f"{hub.url}/sitemap.xml", documentation="https://www.sitemaps.org/protocol.html"),
     ]

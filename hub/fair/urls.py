@@ -9,6 +9,7 @@ from hub.fair import (
     ark,
     catalog,
     crate,
+    feeds,
     linkset,
     measurements,
     metadata,
@@ -35,6 +36,7 @@ _SHARED: list[tuple[str, str, View]] = [
     ("metadata", r"/metadata/(?P<format_name>[^/]+)", metadata.metadata),
     ("linkset", "/linkset", linkset.linkset),
     ("crate", "/crate", crate.crate),
+    ("feed", "/feed", feeds.versions),
 ]
 #: For models only.
 _MEASURED: list[tuple[str, str, View]] = [
@@ -56,6 +58,9 @@ urlpatterns = [
     path(".well-known/api-catalog", api_catalog.api_catalog, name="api-catalog"),
     path("oai", oai.oai, name="oai"),
     path("catalog", catalog.catalog, name="catalog"),
+    path("feeds/changes", feeds.changes, name="feed-changes"),
+    path("feeds/new", feeds.new, name="feed-new"),
+    path("feeds/by/<str:namespace>", feeds.of_namespace, name="feed-namespace"),
     path("terms", terms.terms, name="terms"),
     path("shapes/record", shapes.record, name="shape-record"),
     path("policy", policy.policy, name="policy"),
