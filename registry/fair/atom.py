@@ -18,7 +18,7 @@ _JSONLD = "application/ld+json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FeedEntry:
     """A repository or a version in a feed.
 
     Attributes:
@@ -62,7 +62,7 @@ class FeedPage:
     next: str | None = None
 
 
-def repository_entry(description: Description, updated: datetime, published: datetime) -> Entry:
+def repository_entry(description: Description, updated: datetime, published: datetime) -> FeedEntry:
     """The entry of all versions together, of which ``description`` describes the newest."""
     return _entry(
         description,
@@ -75,7 +75,7 @@ def repository_entry(description: Description, updated: datetime, published: dat
     )
 
 
-def version_entry(description: Description, updated: datetime, message: str | None) -> Entry:
+def version_entry(description: Description, updated: datetime, message: str | None) -> FeedEntry:
     """The entry of one version; ``message`` is that of its commit, if it is still there."""
     return _entry(
         description,
@@ -88,7 +88,7 @@ def version_entry(description: Description, updated: datetime, message: str | No
     )
 
 
-def feed(hub: Hub, page: FeedPage, entries: Iterable[Entry]) -> bytes:
+def feed(hub: Hub, page: FeedPage, entries: Iterable[FeedEntry]) -> bytes:
     """One page of a feed. Its author is the publisher of the hub, who wrote the records; entries
     name the creators of what they describe."""
     links = {"self": page.url, "first": page.first, "next": page.next}
@@ -124,7 +124,7 @@ def _entry(
     updated: datetime,
     published: datetime,
     summary: str | None,
-) -> Entry:
+) -> FeedEntry:
     withdrawal = description.withdrawal
     if withdrawal is not None:
         title = f"{title} (withdrawn)"
@@ -132,7 +132,7 @@ def _entry(
         summary = (
             f"Withdrawn on {withdrawal.at.astimezone(UTC).date()}; the record is kept. {reason}"
         )
-    return Entry(
+    return FeedEntry(
         pid=pid,
         title=title,
         page=page,
@@ -147,8 +147,8 @@ def _entry(
     )
 
 
-def _written(one: Entry) -> Element:
-    categories = [(one.kind, _LABELS[one.kind])]
+def _written(one: FeedEntry) -> Element:
+    categories: list[tuple[str, str]] = [(one.kind, _LABELS[one.kind])]
     if one.is_withdrawn:
         categories.append(("withdrawn", "Withdrawn"))
     return element(

@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import F, Max, Model, Q, QuerySet
+from django.db.models import Max, Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from registry.fair.atom import Entry, repository_entry, version_entry
+from registry.fair.atom import FeedEntry, repository_entry, version_entry
 from registry.selectors.access import readable_repositories
 from registry.selectors.fair.description import describe_many, describe_revisions
 from registry.selectors.fair.hub import repository_address
@@ -40,7 +40,7 @@ class ChangesPart:
     public any more; ``None`` if there never was a record.
     """
 
-    entries: list[Entry]
+    entries: list[FeedEntry]
     last: ChangeCursor | None
     modified: datetime | None
 
@@ -70,8 +70,8 @@ def changes_part(
         gone.aggregate(at=Max(Coalesce("hidden_at", "withdrawn_at")))["at"],
     )
     column = "created_at" if by_creation else "updated_at"
-    kept = _kept(gone.none() if by_creation else gone)
-    rows, last = _merged(live.annotate(at=F(column)), kept, after, limit)
+    tombstones = _tombstones(gone.none() if by_creation else gone)
+    rows, last = _merged(live, column, tombstones, after, limit)
     return ChangesPart(_entries(rows, MLModel, _repositories), last, _latest(times))
 
 
@@ -90,7 +90,7 @@ def versions_part(
     own = mlmodel.revisions.filter(Q(pk__in=history(mlmodel, head).values("pk")) | Q(pk__in=tagged))
     gone = Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.VERSION)
     times = (mlmodel.updated_at, gone.aggregate(at=Max("withdrawn_at"))["at"])
-    rows, last = _merged(own.annotate(at=F("created_at")), _kept(gone), after, limit)
+    rows, last = _merged(own, "created_at", _tombstones(gone), after, limit)
     for row in rows:
         if isinstance(row, Revision):
             # Avoids a query for each row.
@@ -98,28 +98,36 @@ def versions_part(
     return ChangesPart(_entries(rows, Revision, _versions), last, _latest(times))
 
 
-def _kept(rows: QuerySet[Identifier]) -> QuerySet[Identifier]:
+def _tombstones(rows: QuerySet[Identifier]) -> QuerySet[Identifier]:
     """Withdrawn ones whose records are public."""
-    kept = rows.filter(withdrawn_at__isnull=False, description__isnull=False, hidden_at=None)
-    return kept.annotate(at=F("withdrawn_at"))
+    return rows.filter(withdrawn_at__isnull=False, description__isnull=False, hidden_at=None)
 
 
 def _merged(
-    live: QuerySet[Row], gone: QuerySet[Identifier], after: ChangeCursor | None, limit: int
+    live: QuerySet[Row],
+    column: str,
+    gone: QuerySet[Identifier],
+    after: ChangeCursor | None,
+    limit: int,
 ) -> tuple[list[Row | Identifier], ChangeCursor | None]:
-    """The next ``limit`` rows of both, by their annotation ``at``, and the position of the last."""
+    """The next ``limit`` rows of both, by ``column`` and ``withdrawn_at``, and the position of the
+    last one."""
     if after is not None:
-        live, gone = live.filter(at__lte=after.at), gone.filter(at__lte=after.at)
+        at, pk = after.at, after.pk
+        live = live.filter(**{f"{column}__lte": at})
+        gone = gone.filter(withdrawn_at__lte=at)
         # Of equal times, withdrawn ones come first.
         if after.is_gone:
-            gone = gone.exclude(at=after.at, pk__gte=after.pk)
+            gone = gone.exclude(withdrawn_at=at, pk__gte=pk)
         else:
-            live = live.exclude(at=after.at, pk__gte=after.pk)
-            gone = gone.exclude(at=after.at)
+            live = live.exclude(**{column: at, "pk__gte": pk})
+            gone = gone.exclude(withdrawn_at=at)
     by_cursor: dict[ChangeCursor, Row | Identifier] = {}
-    for rows, is_gone in ((live, False), (gone, True)):
-        for row in rows.order_by("-at", "-pk")[: limit + 1]:
-            by_cursor[ChangeCursor(row.at, is_gone, row.pk)] = row
+    for row in live.order_by(f"-{column}", "-pk")[: limit + 1]:
+        by_cursor[ChangeCursor(getattr(row, column), is_gone=False, pk=row.pk)] = row
+    for tombstone in gone.order_by("-withdrawn_at", "-pk")[: limit + 1]:
+        time = tombstone.withdrawn_at or tombstone.minted_at
+        by_cursor[ChangeCursor(time, is_gone=True, pk=tombstone.pk)] = tombstone
     cursors = sorted(by_cursor, reverse=True)
     last = cursors[limit - 1] if len(cursors) > limit else None
     return [by_cursor[one] for one in cursors[:limit]], last
@@ -128,8 +136,8 @@ def _merged(
 def _entries(
     rows: Sequence[Row | Identifier],
     table: type[Row],
-    live: Callable[[list[Row]], dict[int, Entry]],
-) -> list[Entry]:
+    live: Callable[[list[Row]], dict[int, FeedEntry]],
+) -> list[FeedEntry]:
     """The entries of ``rows``; repositories without a version have none."""
     written = live([row for row in rows if isinstance(row, table)])
     entries = [
@@ -138,7 +146,7 @@ def _entries(
     return [one for one in entries if one is not None]
 
 
-def _repositories(rows: list[MLModel]) -> dict[int, Entry]:
+def _repositories(rows: list[MLModel]) -> dict[int, FeedEntry]:
     described = {one.concept_landing: one for one in describe_many(rows)}
     return {
         row.pk: repository_entry(description, row.updated_at, row.created_at)
@@ -147,14 +155,14 @@ def _repositories(rows: list[MLModel]) -> dict[int, Entry]:
     }
 
 
-def _versions(rows: list[Revision]) -> dict[int, Entry]:
+def _versions(rows: list[Revision]) -> dict[int, FeedEntry]:
     return {
         row.pk: version_entry(description, row.created_at, row.message)
         for row, description in zip(rows, describe_revisions(rows), strict=True)
     }
 
 
-def _withdrawn(row: Identifier) -> Entry:
+def _withdrawn(row: Identifier) -> FeedEntry:
     description = restore(row.description or {})
     at = row.withdrawn_at or row.minted_at
     if row.kind == IdentifierKind.VERSION:
