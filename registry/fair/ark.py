@@ -15,6 +15,11 @@ BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
 SHOULDER = "h2"
 #: The NAAN for tests (https://arks.org/about/ark-naans/).
 TEST_NAAN = "99999"
+#: What records say beside an identifier of the test authority.
+TEST_NOTE = (
+    f"NAAN {TEST_NAAN} is a test authority: resolves on this hub only, and nothing is promised "
+    "beyond it."
+)
 #: Number of random characters: 29 to the power of 8, or 5e11, names.
 _RANDOM = 8
 _ARK = re.compile(r"ark:/?(?P<naan>[0-9a-z]+)/(?P<name>[0-9a-z]+)")

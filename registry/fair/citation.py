@@ -7,6 +7,7 @@ whose names are not known is the entity "anonymous".
 import re
 from typing import Any
 
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.description import Description
 from registry.fair.iris import identifier_of
 from registry.fair.names import name_parts
@@ -140,12 +141,17 @@ def _author(agent: Agent) -> dict[str, str]:
 def _identifiers(description: Description, doi: str | None) -> list[dict[str, str]]:
     identifiers = [
         {"type": "doi", "value": doi, "description": "This version"} if doi else {},
-        {"type": "url", "value": description.pid, "description": "This version"},
-        {"type": "url", "value": description.concept_pid, "description": "All versions"},
+        _ark(description.pid, "This version"),
+        _ark(description.concept_pid, "All versions"),
         {"type": "swh", "value": description.swhid, "description": "The files of this version"},
         {"type": "swh", "value": description.swhid_revision, "description": "The commit"},
     ]
     return [one for one in identifiers if one]
+
+
+def _ark(pid: str, target: str) -> dict[str, str]:
+    text = f"{target}. {TEST_NOTE}" if is_test(pid) else target
+    return {"type": "url", "value": pid, "description": text}
 
 
 def _license(licence: License) -> dict[str, Any]:

@@ -3,7 +3,7 @@ a citation of the resource and the hub's persistence statement."""
 
 from datetime import datetime
 
-from registry.fair.ark import TEST_NAAN, is_test
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.description import Description
 
 MEDIA_TYPE = "text/plain; charset=utf-8"
@@ -15,10 +15,6 @@ _STATEMENTS = {
     "under the policy, the record is kept.",
     False: "Never reassigned. Identifies all versions together and resolves to the newest.",
 }
-_TEST_STATEMENT = (
-    f" NAAN {TEST_NAAN} is a test authority: resolves on this hub only, and nothing is promised "
-    "beyond it."
-)
 
 
 def render(description: Description, *, pid: str, minted: datetime) -> bytes:
@@ -34,7 +30,7 @@ def render(description: Description, *, pid: str, minted: datetime) -> bytes:
         _line("where", pid),
         "erc-support:",
         _line("who", hub.publisher.name),
-        _line("what", _statement(description, pid) + (_TEST_STATEMENT if is_test(pid) else "")),
+        _line("what", _statement(description, pid) + (f" {TEST_NOTE}" if is_test(pid) else "")),
         _line("when", _day(minted)),
         _line("where", hub.policy_url),
     ]

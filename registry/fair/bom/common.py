@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.description import Description
 from registry.fair.parts import FileDescription, QualityEvaluation
 
@@ -26,6 +27,15 @@ def render_json(document: Mapping[str, Any]) -> bytes:
 def utc(moment: datetime) -> str:
     """``2026-03-01T12:00:05Z``: whole seconds, the only form that SPDX 3.0.1 accepts."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def identifier_comment(address: str | None, target: str = "") -> str:
+    """What ``address`` is, an identifier; "persistent" unless the test authority assigned it.
+
+    ``target`` says of what, such as ``of this version``.
+    """
+    words = f"identifier {target}".rstrip()
+    return f"{words}. {TEST_NOTE}" if address and is_test(address) else f"persistent {words}"
 
 
 def media_type(file: FileDescription) -> str | None:

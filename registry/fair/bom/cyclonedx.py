@@ -10,6 +10,7 @@ from typing import Any
 from registry.fair.bom.common import (
     affiliations,
     files_of,
+    identifier_comment,
     license_addresses,
     render_json,
     text_of,
@@ -183,7 +184,7 @@ def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
         name=source.source,
         version=source.oid,
         externalReferences=reference("website", source.url)
-        + reference("other", source.pid, "persistent identifier"),
+        + reference("other", source.pid, identifier_comment(source.pid)),
         properties=properties_of(relation=source.relation),
     )
 
@@ -191,10 +192,11 @@ def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
 def _external(description: Description) -> list[dict[str, str]]:
     license = description.license
     crate = None if description.is_withdrawn else description.crate_url
+    pid, concept_pid = description.pid, description.concept_pid
     single = [
         ("website", description.landing, None),
-        ("other", description.pid, "persistent identifier of this version"),
-        ("other", description.concept_pid, "persistent identifier of all versions"),
+        ("other", pid, identifier_comment(pid, "of this version")),
+        ("other", concept_pid, identifier_comment(concept_pid, "of all versions")),
         ("other", description.doi, "DOI of this version"),
         ("distribution", crate, "all files with their metadata, RO-Crate"),
         ("vcs", description.code.url if description.code else None, None),

@@ -4,6 +4,7 @@
 from typing import Any
 
 from registry.fair.activities import Scan
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.bom.common import files_of, license_addresses, media_type, render_json, utc
 from registry.fair.bom.spdx_builds import add_activities, add_builds
 from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, sha256
@@ -154,11 +155,18 @@ def _add_envelope(graph: SpdxGraph, description: Description, package: str) -> N
         "software": True,
         "ai": description.kind == "model",
         "dataset": description.kind == "dataset",
-        "simpleLicensing": description.license is not None,
+        # The document's own license at least.
+        "simpleLicensing": True,
         "build": bool(description.builds or description.activities),
     }
     conforming = [name for name, holds in profiles.items() if holds]
     bill = f"{graph.base}#bom"
+    metadata_license = graph.add(
+        "simplelicensing_LicenseExpression",
+        "metadata-license",
+        name="License of this document",
+        simplelicensing_licenseExpression="CC0-1.0",
+    )
     elements = graph.ids
     graph.add_as(
         bill,
@@ -171,6 +179,8 @@ def _add_envelope(graph: SpdxGraph, description: Description, package: str) -> N
         f"{graph.base}#document",
         "SpdxDocument",
         name=description.title,
+        comment=TEST_NOTE if is_test(description.pid) else None,
+        dataLicense=metadata_license,
         profileConformance=conforming,
         rootElement=[bill],
         element=[bill, *elements],

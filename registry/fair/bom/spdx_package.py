@@ -6,7 +6,7 @@ download location, a purpose and times.
 
 from typing import Any
 
-from registry.fair.bom.common import slice_of, text_of, utc
+from registry.fair.bom.common import identifier_comment, slice_of, text_of, utc
 from registry.fair.bom.spdx_graph import NOWHERE, SpdxGraph, entry, external_id, external_refs
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
@@ -137,11 +137,11 @@ def _content_id(swhid: str) -> dict[str, str]:
 
 
 def _identifiers(description: Description) -> list[dict[str, Any]]:
-    doi = description.doi
+    doi, concept_pid = description.doi, description.concept_pid
     return [
         external_id("swhid", description.swhid),
         external_id("swhid", description.swhid_revision),
-        external_id("other", description.concept_pid, "persistent identifier of all versions"),
+        external_id("other", concept_pid, identifier_comment(concept_pid, "of all versions")),
         *([external_id("other", doi, "DOI of this version")] if doi else ()),
     ]
 

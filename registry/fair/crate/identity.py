@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.crate.graph import CrateGraph, compact
 from registry.fair.description import Description
 
@@ -28,6 +29,7 @@ def identification(graph: CrateGraph, description: Description, root: str) -> di
                 propertyID=f"{_REGISTRY}/{key[1:4]}",
                 value=value,
                 url=url,
+                description=TEST_NOTE if url and is_test(url) else None,
             )
             for key, name, value, url in identifiers
             if value

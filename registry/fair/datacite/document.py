@@ -5,6 +5,7 @@ import re
 from datetime import datetime
 from typing import Any
 
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.datacite.people import contributors_of, creators_of, ror_of
 from registry.fair.datacite.relations import related
 from registry.fair.datacite.xml import tree
@@ -170,6 +171,7 @@ def _descriptions(description: Description) -> list[dict[str, str]]:
             "Out of scope": description.out_of_scope,
             "Limitations": description.limitations,
             "Ethics": description.ethics,
+            "Identifier": TEST_NOTE if is_test(description.pid) else None,
         }
     )
     typed = drop_empty(Abstract=description.description, TechnicalInfo=description.usage)

@@ -36,6 +36,7 @@ def test_an_identifier_is_told_however_it_is_spelled(anonymous: Api, galaxy: MLM
         "name": "lab/galaxy-cnn",
         "revision": row.oid,
         "doi": None,
+        "is_test": True,
         "minted_at": row.minted_at.isoformat().replace("+00:00", "Z"),
         "withdrawn_at": None,
         "reason": "",

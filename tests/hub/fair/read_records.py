@@ -122,10 +122,15 @@ def datacite_xml(data: bytes) -> Told:
     }
 
 
+def _comment(one: dict[str, Any]) -> str:
+    """A comment without what it says of the test authority."""
+    return str(one.get("comment", "")).partition(".")[0].removeprefix("persistent ")
+
+
 def cyclonedx(data: bytes) -> Told:
     bill = json.loads(data)
     told = bill["metadata"]["component"]
-    elsewhere = {one.get("comment") or one["type"]: one for one in told["externalReferences"]}
+    elsewhere = {_comment(one) or one["type"]: one for one in told["externalReferences"]}
     properties = {one["name"].removeprefix("hpcfair:"): one["value"] for one in told["properties"]}
     sizes = {
         one["name"]: int(own["value"])
@@ -134,8 +139,8 @@ def cyclonedx(data: bytes) -> Told:
         if own["name"] == "hpcfair:fileSizeBytes"
     }
     return {
-        "pid": elsewhere["persistent identifier of this version"]["url"],
-        "concept": elsewhere["persistent identifier of all versions"]["url"],
+        "pid": elsewhere["identifier of this version"]["url"],
+        "concept": elsewhere["identifier of all versions"]["url"],
         "landing": elsewhere["website"]["url"],
         "doi": elsewhere["DOI of this version"]["url"],
         "swhid": told["swhid"][0],
@@ -161,7 +166,7 @@ def cyclonedx(data: bytes) -> Told:
             one["url"]
             for source in told["pedigree"]["ancestors"]
             for one in source["externalReferences"]
-            if one.get("comment") == "persistent identifier"
+            if _comment(one) == "identifier"
         },
         "papers": {one["url"] for one in elsewhere.values() if one["type"] == "documentation"},
         "data": {one["contents"]["url"] for one in _parameters(told)["datasets"]},
@@ -201,7 +206,7 @@ def spdx(data: bytes) -> Told:
         ]
 
     identifiers = {
-        one.get("comment", one["identifier"][:9]): one["identifier"]
+        _comment(one) or one["identifier"][:9]: one["identifier"]
         for one in package["externalIdentifier"]
     }
     # Of a data set SPDX knows one maker; several stand beside.
@@ -209,7 +214,7 @@ def spdx(data: bytes) -> Told:
     (licence,) = related("hasDeclaredLicense")
     return {
         "pid": package["spdxId"],
-        "concept": identifiers["persistent identifier of all versions"],
+        "concept": identifiers["identifier of all versions"],
         "landing": package["software_homePage"],
         "doi": identifiers["DOI of this version"],
         "swhid": identifiers["swh:1:dir"],

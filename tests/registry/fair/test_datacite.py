@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registry.fair.ark import TEST_NOTE
 from registry.fair.datacite import document as datacite
 from registry.fair.datacite import xml as datacite_xml
 from registry.fair.parts import Agent, DerivationDescription, License, Reference
@@ -215,9 +216,9 @@ def test_what_is_absent_is_not_mentioned() -> None:
         "doi",
         "subjects",
         "language",
-        "descriptions",
         "fundingReferences",
     }
+    assert [one["description"] for one in document["descriptions"]] == [f"Identifier: {TEST_NOTE}"]
     assert document["creators"] == [{"name": ":unav"}]
     assert [one["rights"] for one in document["rightsList"]] == ["open access"]
     root = read(datacite.render_xml(LEAST))
@@ -260,7 +261,7 @@ def test_texts_of_strangers_come_back_from_json_and_xml(title: str, text: str) -
     assert json.loads(datacite.render_json(odd))["titles"][0]["title"] == title
     root = read(datacite.render_xml(odd))
     expected = writable(text)
-    assert texts(root, f"{DATACITE}description") == [expected]
+    assert texts(root, f"{DATACITE}description") == [expected, f"Identifier: {TEST_NOTE}"]
     assert texts(root, f"{DATACITE}subject") == [expected]
 
 

@@ -143,7 +143,7 @@ def test_the_profiles_are_those_that_are_used() -> None:
     def profiles(description: Description) -> set[str]:
         return set(_of(description, "SpdxDocument")[0]["profileConformance"])
 
-    assert profiles(LEAST) == {"core", "software", "ai"}
+    assert profiles(LEAST) == {"core", "software", "ai", "simpleLicensing"}
     assert profiles(MOST) == {"core", "software", "ai", "simpleLicensing", "build"}
     assert profiles(DATASET) == {"core", "software", "dataset", "simpleLicensing"}
 

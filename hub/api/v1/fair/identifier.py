@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from hub.api.schema import example, page_of
 from hub.api.views import ApiView, PageQuery, paged, query_of
+from registry.fair import ark
 from registry.selectors.fair.identifier import (
     ark_of,
     identifier_get,
@@ -33,6 +34,7 @@ IDENTIFIER_EXAMPLE = {
     "name": "lab/galaxy-cnn",
     "revision": "3f786850e387550fdab836ed7e6dc881de23001b",
     "doi": None,
+    "is_test": True,
     "minted_at": "2026-01-02T03:04:05Z",
     "withdrawn_at": None,
     "reason": "",
@@ -41,7 +43,7 @@ IDENTIFIER_EXAMPLE = {
 
 @example(NAMES_EXAMPLE)
 class NamesSerializer(serializers.Serializer[Any]):
-    """Persistent addresses for citing a model and its version."""
+    """Addresses for citing a model and its version."""
 
     model = serializers.CharField(allow_null=True, help_text="Address of all versions together.")
     version = serializers.CharField(allow_null=True, help_text="Address of this version.")
@@ -61,6 +63,10 @@ class IdentifierSerializer(serializers.Serializer[Any]):
         help_text="Commit id of the version; null for a concept."
     )
     doi = serializers.SerializerMethodField()
+    is_test = serializers.SerializerMethodField(
+        help_text="Whether NAAN 99999, the test authority, assigned it: it resolves on this hub "
+        "only, and nothing is promised beyond it."
+    )
     minted_at = serializers.DateTimeField()
     withdrawn_at = serializers.DateTimeField(
         allow_null=True, help_text="Time of the withdrawal, after which only the record remains."
@@ -81,6 +87,9 @@ class IdentifierSerializer(serializers.Serializer[Any]):
 
     def get_doi(self, row: Identifier) -> str | None:
         return row.doi or None
+
+    def get_is_test(self, row: Identifier) -> bool:
+        return ark.is_test(pid_url(row.name))
 
 
 def names_data(revision: Revision) -> dict[str, str | None]:
