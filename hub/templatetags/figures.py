@@ -124,6 +124,8 @@ def plain(value: Any) -> str:
         return ", ".join(f"{key} {plain(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return ", ".join(plain(inner) for inner in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value)
