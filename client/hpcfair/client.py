@@ -206,8 +206,8 @@ class Client:
             how: ``card`` (front matter of README.md: ``license`` is required unless the card has
                 it; ``title``, ``task``, ``library``, ``tags``, ``description``...), ``message``,
                 ``branch`` (created from the default branch if missing), ``visibility``
-                (``public`` or ``private``, for a new model), ``wait`` (for the inspection, on by
-                default), ``timeout_s``.
+                (``public`` or ``private``, for a new model; by default that of the namespace),
+                ``wait`` (for the inspection, on by default), ``timeout_s``.
 
         Returns:
             The new revision, or the current one if nothing changed.

@@ -59,7 +59,7 @@ def reuse(
 
 def _copy(http: Transport, name: str, source: Revision, to: str) -> Revision:
     """Copy the files, the card among them, on the hub."""
-    ensure(http, to, visibility="public")
+    ensure(http, to)
     try:
         return revisions.copy(http, to, name, source, "main")
     except NothingToCommit:

@@ -17,10 +17,15 @@ def info(http: Transport, name: str) -> MLModel:
     return MLModel.from_json(http.get(address(name)))
 
 
-def ensure(http: Transport, name: str, *, visibility: str) -> None:
-    """Create the model if it does not exist. An existing one keeps its visibility."""
+def ensure(http: Transport, name: str, *, visibility: str | None = None) -> None:
+    """Create the model if it does not exist. An existing one keeps its visibility.
+
+    ``visibility`` ``None`` is the default of the namespace.
+    """
     namespace, _, short = checked_name(name).partition("/")
-    body = {"namespace": namespace, "name": short, "visibility": visibility}
+    body = {"namespace": namespace, "name": short}
+    if visibility is not None:
+        body["visibility"] = visibility
     try:
         http.post("/api/v1/models", body)
     except Conflict as refusal:

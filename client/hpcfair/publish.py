@@ -66,7 +66,7 @@ def publish(
     local = scratch / "card.md"
     local.write_text(text, "utf-8", newline="")
     digests = upload(http, {**files, README: local}, what=name)
-    ensure(http, name, visibility=how.get("visibility", "public"))
+    ensure(http, name, visibility=how.get("visibility"))
     message = how.get("message") or f"Save {name.partition('/')[2]}"
     try:
         saved = _commit(http, name, digests, message, branch)

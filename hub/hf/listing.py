@@ -7,6 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import actor_of
 from hub.hf.address import cursor_of, whole_number, with_next
 from hub.hf.errors import BadRequest
+from hub.hf.filters import (
+    gated_in,
+    is_served_in,
+    labels_of_apps,
+    parameters_in,
+    refuse_filters_of_models,
+)
 from hub.hf.info import expand_of, shape_of
 from hub.hf.views import KINDS, flag_in, json_answer
 from registry.selectors.search.listing import Listing, details_of, labels_in_use, listing_page
@@ -80,13 +87,17 @@ def _query(request: HttpRequest, kind: RepositoryKind) -> Listing:
     words, labels = parameters.getlist("search"), parameters.getlist("filter")
     if max(len(words), len(labels)) > _MOST_FILTERS:
         raise BadRequest(f"Use at most {_MOST_FILTERS} of 'search' and of 'filter'.")
+    if kind == RepositoryKind.DATASET:
+        refuse_filters_of_models(parameters)
     return Listing(
         kind=kind,
         words=words,
         author=parameters.get("author", ""),
-        labels=labels,
+        labels=[*labels, *labels_of_apps(parameters)],
         task=parameters.get("pipeline_tag", ""),
-        gated=flag_in(parameters, "gated") if "gated" in parameters else None,
+        gated=gated_in(parameters),
+        parameters=parameters_in(parameters),
+        is_served=is_served_in(parameters),
         order=_ORDERS[order],
     )
 

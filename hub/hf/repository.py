@@ -29,7 +29,7 @@ def create(request: HttpRequest) -> HttpResponse:
     """``POST /api/repos/create``; a name in use is answered by 409 with its address."""
     actor, body = signed_in(request), json_body(request)
     kind, full_name = _kind_in(body), _name_in(body, actor)
-    visibility = _visibility_in(body) or Visibility.PUBLIC
+    visibility = _visibility_in(body)
 
     def make(namespace: str, name: str) -> MLModel:
         return mlmodel_create(

@@ -23,11 +23,14 @@ class NewModelForm(forms.Form):
 
     namespace = forms.ChoiceField(label="Owner")
     name = forms.CharField(max_length=96, help_text="Letters, digits, - . _")
-    visibility = forms.ChoiceField(
+    visibility = forms.TypedChoiceField(
+        required=False,
+        empty_value=None,
         choices=[
+            ("", "the owner's default: public, unless an organisation chose private"),
             (Visibility.PUBLIC, "public: everybody can find and load it"),
             (Visibility.PRIVATE, "private: members of its owner only"),
-        ]
+        ],
     )
 
     def __init__(self, *args: Any, namespaces: list[str], **kwargs: Any) -> None:

@@ -13,7 +13,7 @@ from registry.errors import Invalid
 from registry.selectors.access import require
 from registry.selectors.people.account import namespace_get, namespaces_of
 from registry.services.people.person import organisation_update, person_update
-from registry.states import NamespaceKind, Role
+from registry.states import NamespaceKind, Role, Visibility
 from registry.tables import Namespace, User
 
 
@@ -39,7 +39,7 @@ class ProfileForm(forms.Form):
 
 
 class OrganisationForm(forms.Form):
-    """Metadata of an organisation."""
+    """Metadata and defaults of an organisation."""
 
     title = forms.CharField(max_length=200, required=False, label="Full name")
     ror = forms.CharField(
@@ -47,6 +47,12 @@ class OrganisationForm(forms.Form):
         required=False,
         label="ROR id",
         help_text="https://ror.org finds it by its name.",
+    )
+    default_visibility = forms.ChoiceField(
+        choices=Visibility.choices,
+        required=False,
+        label="New models and data sets",
+        help_text="Their visibility, where whoever creates them chooses none.",
     )
 
 

@@ -137,6 +137,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AccessEnum": "registry.states.Scope",  # also roles, which have the same values
         "NamespaceKindEnum": "registry.states.NamespaceKind",
+        "VisibilityEnum": "registry.states.Visibility",
         "IdentifierKindEnum": "registry.states.IdentifierKind",
         "RepositoryKindEnum": "registry.states.RepositoryKind",
         "RefKindEnum": "hub.api.schema.REF_KINDS",

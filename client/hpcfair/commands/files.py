@@ -50,7 +50,10 @@ def push(
     tag: Annotated[list[str] | None, Option(help="May be given several times.")] = None,
     message: Annotated[str, Option("--message", "-m", help="What changed.")] = "",
     branch: Annotated[str, Option()] = "main",
-    private: Annotated[bool, Option("--private", help="If the model is new.")] = False,
+    private: Annotated[
+        bool | None,
+        Option("--private/--public", help="If the model is new; by default as its owner has set."),
+    ] = None,
     wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
     as_json: Json = False,
 ) -> None:
@@ -66,9 +69,10 @@ def push(
         "card": {key: value for key, value in values.items() if value is not None},
         "message": message,
         "branch": branch,
-        "visibility": "private" if private else "public",
         "wait": wait,
     }
+    if private is not None:
+        how["visibility"] = "private" if private else "public"
     client = client_of(context)
     saved = client.save(path, name, **how)
     findings = _findings(client, name, saved.oid)

@@ -7,14 +7,15 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
 from registry.search import index
-from registry.services.repository.card import label_unlabelled
+from registry.services.repository.card import count_uncounted, label_unlabelled
 
 
 class Command(BaseCommand):
     """Rebuilds the index, or applies the changes since its last update.
 
     Optional: a search replaces an index that is missing, damaged or of an older format. After an
-    upgrade this command avoids that wait, and adds the labels that older models lack.
+    upgrade this command avoids that wait, and adds the labels and numbers of
+    parameters that older models lack.
     """
 
     help = "Rebuild the search index; searches use the old one meanwhile."
@@ -31,6 +32,7 @@ class Command(BaseCommand):
                 self.stdout.write("The search index is up to date.")
                 return
             label_unlabelled()
+            count_uncounted()
             count = index.rebuild(progress=self._progress)
         except RegistryError as error:
             raise CommandError(str(error)) from error

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from registry.selectors.repository.contents import parameters_of
 from registry.selectors.repository.revision import files_of
 from registry.selectors.storage.blob import blob_open
 from registry.storage.git import blob_oid, lfs_pointer, tree_oid
@@ -27,11 +28,19 @@ class SnapshotEntry:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Path to entry for all files, their git tree, and the parsed README.md (empty without one)."""
+    """All files of a revision.
+
+    Attributes:
+        entries: Path to entry.
+        tree_oid: Id of their git tree.
+        card: The parsed README.md, empty without one.
+        parameters: Number of parameters in the safetensors files; ``None`` if unknown.
+    """
 
     entries: Mapping[str, SnapshotEntry]
     tree_oid: str
     card: Card
+    parameters: int | None
 
     @property
     def new_blobs(self) -> list[Blob]:
@@ -61,7 +70,10 @@ def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
         check_size(readme.blob.size_bytes)
         with blob_open(readme.blob) as stream:
             card = parse(stream.read())
-    return Snapshot(entries, tree_oid({path: e.oid for path, e in entries.items()}), card)
+    # Read here, which most callers do outside their transaction.
+    counts = parameters_of({path: entry.blob for path, entry in entries.items()})
+    tree = tree_oid({path: entry.oid for path, entry in entries.items()})
+    return Snapshot(entries, tree, card, sum(counts.values()) if counts else None)
 
 
 def snapshot_of(revision: Revision) -> Snapshot:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import CharField, Count, F, QuerySet, Value
+from django.db.models import CharField, Count, F, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from django.db.models.lookups import IContains
 
@@ -22,6 +22,11 @@ from registry.validation import labels
 from registry.validation.texts import unseen
 
 _MOST_TAGS = 1000
+#: Label of data sets that the operator of a hub declares as benchmarks; there are none.
+_BENCHMARK = "benchmark:"
+
+#: Least and largest number, both included.
+Bounds = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,9 @@ class Listing:
         labels: Labels that a repository must have.
         task: Label of the task; "" for all.
         gated: Whether files must be gated; ``None`` for both.
+        parameters: Bounds of the number of parameters; ``None`` for all, also those of unknown
+            number.
+        is_served: Whether an inference provider must serve it; none serves models of this hub.
         order: ``created_at``, ``updated_at``, ``likes`` or ``downloads``, descending; of equal
             values the newest first.
     """
@@ -44,6 +52,8 @@ class Listing:
     labels: Sequence[str] = ()
     task: str = ""
     gated: bool | None = None
+    parameters: Bounds | None = None
+    is_served: bool = False
     order: str = "updated_at"
 
 
@@ -103,6 +113,9 @@ def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
     # Names and labels have no such characters, and databases reject some of them.
     if any(map(unseen, [*listing.words, *listing.labels, listing.task])):
         return rows.none()
+    # Authors write tags, so a tag does not make a data set a benchmark.
+    if listing.is_served or any(label.startswith(_BENCHMARK) for label in listing.labels):
+        return rows.none()
     if listing.author:
         rows = rows.filter(namespace__in=named(Namespace.objects.all(), listing.author))
     for word in listing.words:
@@ -115,7 +128,21 @@ def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
         rows = rows.filter(pk__in=tasks.values("mlmodel"))
     if listing.gated is not None:
         rows = rows.exclude(gate=Gate.OPEN) if listing.gated else rows.filter(gate=Gate.OPEN)
+    if listing.parameters is not None:
+        rows = _with_parameters(rows, listing.parameters)
     return rows
+
+
+def _with_parameters(rows: QuerySet[MLModel], bounds: Bounds) -> QuerySet[MLModel]:
+    """Models by the parameters of their safetensors files, or else of their primary network."""
+    heads = Ref.objects.filter(
+        kind=RefKind.BRANCH,
+        name=F("mlmodel__default_branch"),
+        revision__graphs__is_primary=True,
+        revision__graphs__parameters__range=bounds,
+    )
+    counted = Q(parameters__range=bounds)
+    return rows.filter(counted | Q(pk__in=heads.values("mlmodel"), parameters=None))
 
 
 def _paths_of(revisions: list[Revision]) -> dict[int, list[str]]:

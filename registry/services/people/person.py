@@ -8,7 +8,7 @@ from registry.errors import Invalid
 from registry.selectors.access import Actor, require
 from registry.services.audit import audit
 from registry.services.people.token import require_whole_account
-from registry.states import NamespaceKind, Role
+from registry.states import NamespaceKind, Role, Visibility
 from registry.tables import Namespace, User
 from registry.validation.findings import InvalidValue
 from registry.validation.identifiers import orcid_url, ror_url
@@ -52,9 +52,16 @@ def person_update(
 
 
 def organisation_update(
-    *, actor: Actor, namespace: Namespace, title: str | None = None, ror: str | None = None
+    *,
+    actor: Actor,
+    namespace: Namespace,
+    title: str | None = None,
+    ror: str | None = None,
+    default_visibility: Visibility | str | None = None,
 ) -> Namespace:
     """Change an organisation's profile; ``None`` leaves a value, "" removes it.
+
+    ``default_visibility`` applies to new repositories whose creator chooses none.
 
     Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
     ``Invalid`` ``invalid_request`` with ``fields``; also for a person's namespace.
@@ -66,7 +73,11 @@ def organisation_update(
             f"{namespace.name} is a person, who has an ORCID iD and an affiliation instead.",
             "Change your own profile.",
         )
-    changes = {"title": _check_line(title, "title"), "ror": _check_identifier(ror, "ror", ror_url)}
+    changes = {
+        "title": _check_line(title, "title"),
+        "ror": _check_identifier(ror, "ror", ror_url),
+        "default_visibility": _check_visibility(default_visibility) if default_visibility else None,
+    }
     values = {name: value for name, value in changes.items() if value is not None}
     with transaction.atomic():
         Namespace.objects.filter(pk=namespace.pk).update(**values)
@@ -74,6 +85,17 @@ def organisation_update(
     for name, value in values.items():
         setattr(namespace, name, value)
     return namespace
+
+
+def _check_visibility(value: Visibility | str) -> str:
+    if value not in Visibility.values:
+        raise Invalid(
+            "invalid_request",
+            f"{str(value)[:50]!r} is no visibility.",
+            f"Choose one of {', '.join(Visibility.values)}.",
+            fields={"default_visibility": "unknown"},
+        )
+    return str(value)
 
 
 def _check_line(text: str | None, field: str) -> str | None:

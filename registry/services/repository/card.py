@@ -10,6 +10,8 @@ from registry.tables import Label, MLModel, Tag
 from registry.validation.labels import LabelValue, labels_of
 from registry.validation.license import license_of
 
+_COLUMNS = ("title", "description", "license", "task", "library", "parameters")
+
 
 def card_apply(mlmodel: MLModel, snapshot: Snapshot) -> None:
     """Update these columns from the default branch's files, in the caller's transaction."""
@@ -21,7 +23,8 @@ def card_apply(mlmodel: MLModel, snapshot: Snapshot) -> None:
     mlmodel.license = license_of(card.values)
     mlmodel.task = card.task
     mlmodel.library = card.library
-    mlmodel.save(update_fields=["title", "description", "license", "task", "library"])
+    mlmodel.parameters = snapshot.parameters
+    mlmodel.save(update_fields=list(_COLUMNS))
     mlmodel.tags.exclude(value__in=card.tags).delete()
     Tag.objects.bulk_create(
         [Tag(mlmodel=mlmodel, value=value) for value in card.tags], ignore_conflicts=True
@@ -37,6 +40,16 @@ def label_unlabelled() -> int:
             _set_labels(mlmodel, details.labels)
         labelled += bool(details.labels)
     return labelled
+
+
+def count_uncounted() -> int:
+    """Count the parameters of MLModels that are older than the column; returns how many got one."""
+    counted = 0
+    for mlmodel in MLModel.objects.filter(parameters=None).iterator():
+        if counts := Details(mlmodel, revision_get(mlmodel)).parameters:
+            MLModel.objects.filter(pk=mlmodel.pk).update(parameters=sum(counts.values()))
+            counted += 1
+    return counted
 
 
 def _set_labels(mlmodel: MLModel, labels: list[LabelValue]) -> None:

@@ -25,7 +25,10 @@ from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
 
 #: Columns that are copied from the source.
-_COPIED = ("kind", "default_branch", "gate", "title", "description", "license", "task", "library")
+_COPIED = (
+    *("kind", "default_branch", "gate", "title", "description", "license", "task", "library"),
+    "parameters",
+)
 _AT_ONCE = 500
 
 

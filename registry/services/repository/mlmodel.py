@@ -34,12 +34,13 @@ def mlmodel_create(
     actor: Actor,
     namespace: str,
     name: str,
-    visibility: Visibility | str = Visibility.PUBLIC,
+    visibility: Visibility | str | None = None,
     kind: RepositoryKind = RepositoryKind.MODEL,
 ) -> MLModel:
     """Create ``namespace/name`` with a first revision that has only ``.gitattributes``.
 
-    A redirect from that name, left by an earlier move, ends.
+    ``visibility`` ``None`` is the default of the namespace, which is public unless an organisation
+    chose otherwise. A redirect from that name, left by an earlier move, ends.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -50,7 +51,7 @@ def mlmodel_create(
     owner = namespace_get(actor, namespace)
     require(actor, role=Role.WRITE, namespace=owner)
     check_name(name, what=kind.value)
-    visibility = check_visibility(visibility)
+    visibility = check_visibility(owner.default_visibility if visibility is None else visibility)
     # Before the transaction, which would hold locks while waiting for the disk.
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:

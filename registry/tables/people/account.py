@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from registry.ids import sha256_column, uuid_column
-from registry.states import NamespaceKind, Role, Scope
+from registry.states import NamespaceKind, Role, Scope, Visibility
 
 
 class User(AbstractUser):
@@ -35,6 +35,10 @@ class Namespace(models.Model):
     title = models.CharField(max_length=200, blank=True)
     # Of an organisation: its https://ror.org/... address.
     ror = models.CharField(max_length=64, blank=True)
+    # Of new repositories whose creator chooses none; organisations can change it.
+    default_visibility = models.CharField(
+        max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     # Empty: the hub's default; negative: unlimited.
     quota_bytes = models.BigIntegerField(null=True, blank=True)

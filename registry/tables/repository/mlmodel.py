@@ -49,6 +49,8 @@ class MLModel(models.Model):
     license = models.CharField(max_length=200, blank=True, db_index=True)
     task = models.CharField(max_length=100, blank=True, db_index=True)
     library = models.CharField(max_length=100, blank=True, db_index=True)
+    # Of its safetensors files; null where there are none, or their headers are unreadable.
+    parameters = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [

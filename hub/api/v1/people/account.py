@@ -13,7 +13,7 @@ from hub.api.views import WRITES, ApiView, PageQuery, Strict, body_of, paged, qu
 from registry.selectors.people.account import members_of, namespace_get, namespaces_of, user_get
 from registry.services.people.account import member_remove, member_set, organisation_create
 from registry.services.people.person import organisation_update, person_update
-from registry.states import NamespaceKind, Role, Scope
+from registry.states import NamespaceKind, Role, Scope, Visibility
 from registry.tables import User
 
 
@@ -78,6 +78,7 @@ class OrganisationCreateSerializer(Strict):
         "kind": "organisation",
         "title": "Galaxy Lab",
         "ror": "https://ror.org/05gq02987",
+        "default_visibility": "public",
         "created_at": "2026-01-02T03:04:05Z",
     }
 )
@@ -86,15 +87,19 @@ class NamespaceSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(NamespaceKind.choices)
     title = serializers.CharField(allow_blank=True)
     ror = serializers.CharField(allow_blank=True, help_text="The full address of a ROR id.")
+    default_visibility = serializers.ChoiceField(
+        Visibility.choices, help_text="Visibility of new repositories whose creator chooses none."
+    )
     created_at = serializers.DateTimeField()
 
 
 @example({"ror": "https://ror.org/05gq02987"})
 class OrganisationChangeSerializer(Strict):
-    """Its metadata in records; an empty text removes a value."""
+    """Its metadata in records, where an empty text removes a value, and its defaults."""
 
     title = serializers.CharField(max_length=200, allow_blank=True, required=False)
     ror = serializers.CharField(max_length=100, allow_blank=True, required=False)
+    default_visibility = serializers.ChoiceField(Visibility.choices, required=False)
 
 
 @example({"name": "alice", "role": "admin"})
@@ -154,7 +159,7 @@ class OrganisationView(ApiView):
         responses=NamespaceSerializer,
     )
     def patch(self, request: Request, organisation: str) -> Response:
-        """Change an organisation's metadata in records; for its admins."""
+        """Change an organisation's metadata in records and its defaults; for its admins."""
         actor, body = signed_in(request), body_of(request, OrganisationChangeSerializer)
         namespace = namespace_get(actor, organisation)
         organisation_update(actor=actor, namespace=namespace, **body)

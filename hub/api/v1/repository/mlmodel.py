@@ -69,7 +69,11 @@ class MLModelSerializer(MLModelSummarySerializer):
 class MLModelCreateSerializer(Strict):
     namespace = serializers.CharField(max_length=96)
     name = serializers.CharField(max_length=96)
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PUBLIC)
+    visibility = serializers.ChoiceField(
+        Visibility.choices,
+        required=False,
+        help_text="By default that of the namespace: public, unless an organisation chose private.",
+    )
 
 
 @example({"visibility": "private"})
