@@ -30,9 +30,9 @@ def parameters_in(query: QueryDict) -> Bounds | None:
 
     Raises ``BadRequest``.
     """
-    if "num_parameters" not in query:
+    text = query.get("num_parameters")
+    if text is None:
         return None
-    text = query["num_parameters"]
     matches = [_BOUND.fullmatch(part.strip()) for part in text.split(",")]
     bounds = {match[1].lower(): _number(match) for match in matches if match}
     least, most = bounds.get("min", 0), bounds.get("max", _MOST)
