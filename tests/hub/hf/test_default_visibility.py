@@ -5,7 +5,7 @@ from django.test import Client
 
 from registry.errors import Invalid
 from registry.services.people.person import organisation_update
-from registry.states import Visibility
+from registry.states import Scope, Visibility
 from registry.tables import MLModel, Namespace, User
 from tests.hub.api.client import Api
 from tests.hub.hf.conftest import ApiOf
@@ -47,13 +47,14 @@ def test_the_api_reads_and_changes_the_default(lab: Namespace, charlie: User, bo
     address, body = "organisations/lab", {"default_visibility": "private"}
 
     assert Api(bob).get(address).ok()["default_visibility"] == "public"
-    assert Api(bob).patch(address, body).code == "permission_denied"
-    assert Api(charlie).patch(address, {"default_visibility": "x"}).code == "invalid_request"
-    assert Api(charlie).patch(address, body).ok()["default_visibility"] == "private"
+    assert Api(bob, Scope.ADMIN).patch(address, body).code == "permission_denied"
+    admin = Api(charlie, Scope.ADMIN)
+    assert admin.patch(address, {"default_visibility": "x"}).code == "invalid_request"
+    assert admin.patch(address, body).ok()["default_visibility"] == "private"
     new = {"namespace": "lab", "name": "net"}
-    assert Api(charlie).post("models", new).ok()["visibility"] == "private"
+    assert Api(charlie).post("models", new).ok(201)["visibility"] == "private"
     new = {"namespace": "lab", "name": "open", "visibility": "public"}
-    assert Api(charlie).post("models", new).ok()["visibility"] == "public"
+    assert Api(charlie).post("models", new).ok(201)["visibility"] == "public"
 
 
 def test_only_organisations_and_real_values_are_accepted(lab: Namespace, charlie: User) -> None:
