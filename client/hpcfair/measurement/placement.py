@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Self
 
-#: Shortest run, in nanoseconds, that is worth a placement of its own: its three system calls take 3
-#: to 10 microseconds, which is up to 2 % of this.
+#: Shortest run, in nanoseconds, that is worth a placement of its own: its system calls take 3 to 10
+#: microseconds, which is up to 2 % of this.
 SHORTEST_RUN_NS = 500_000
 
 #: Uses after which the affinities of all threads are read, until one is placed: a worker pins
