@@ -62,6 +62,8 @@ class Description:
         tuned_on: Hardware that builds exist for.
         scan: ``None`` before the inspection, and for data sets.
         snippet: Python that loads and runs this version.
+        is_at_name: Whether the page of the repository shows this record: the repository was
+            deleted, and nothing took its name. Stored records do not say so.
         crate_url: Address of all files with their metadata as an RO-Crate ZIP.
     """
 
@@ -86,6 +88,7 @@ class Description:
     access: Access
     status: Status = "public"
     withdrawal: Withdrawal | None = None
+    is_at_name: bool = False
     doi: str | None = None
     versions: tuple[str, ...] = ()
 
@@ -144,7 +147,8 @@ class Description:
     def pages(self) -> tuple[str, ...]:
         """Addresses of the landing page: for the newest version that of the repository, then that
         of the version, for consumers that take the last of several links."""
-        return (self.concept_landing, self.landing) if self.is_current else (self.landing,)
+        is_shown_twice = self.is_current or self.is_at_name
+        return (self.concept_landing, self.landing) if is_shown_twice else (self.landing,)
 
     @property
     def size_bytes(self) -> int:

@@ -16,9 +16,8 @@ from registry.errors import NotFound
 from registry.fair import ark, freeze
 from registry.fair.description import Description
 from registry.fair.withdrawal import withdrawn
-from registry.ids import NAME_RE
 from registry.selectors.access import Actor, readable_repositories
-from registry.selectors.repository.mlmodel import former_names
+from registry.selectors.repository.mlmodel import record_names
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel, Revision
 
@@ -86,16 +85,16 @@ def withdrawn_get(
     target = Q(kind=IdentifierKind.CONCEPT)
     if is_version:
         target = Q(kind=IdentifierKind.VERSION, oid__startswith=oid)
-    rows = Identifier.objects.filter(target, withdrawn_at__isnull=False, description__isnull=False)
-    for last_name in _last_names(kind, full_name):
-        repository = Q(Exact(Lower("full_name"), last_name), repository_kind=kind, mlmodel=None)
-        if mlmodel is not None:
-            repository |= Q(mlmodel=mlmodel)
-        identifier = rows.filter(repository).order_by("-withdrawn_at", "-pk").first()
-        if identifier is not None:
-            description = restore(identifier.description or {})
-            return ResolvedIdentifier(identifier, mlmodel, None, description)
-    return None
+    identifier = _tombstone(target, kind, full_name, mlmodel)
+    if identifier is None:
+        return None
+    description = restore(identifier.description or {})
+    if mlmodel is None:
+        whole = _tombstone(Q(kind=IdentifierKind.CONCEPT), kind, full_name, None)
+        is_shown = whole is not None and whole.full_name.lower() == full_name.lower()
+        stored = whole.description if whole and is_shown else None
+        description = replace(description, is_at_name=(stored or {}).get("pid") == description.pid)
+    return ResolvedIdentifier(identifier, mlmodel, None, description)
 
 
 def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:
@@ -174,6 +173,21 @@ def _name_of(text: str) -> str:
     return parsed.name if parsed and parsed.naan in {settings.NAAN, ark.TEST_NAAN} else ""
 
 
+def _tombstone(
+    target: Q, kind: RepositoryKind, full_name: str, mlmodel: MLModel | None
+) -> Identifier | None:
+    """The identifier with a kept record that ``target`` selects among those at ``full_name``."""
+    rows = Identifier.objects.filter(target, withdrawn_at__isnull=False, description__isnull=False)
+    for last_name in record_names(kind, full_name):
+        repository = Q(Exact(Lower("full_name"), last_name), repository_kind=kind, mlmodel=None)
+        if mlmodel is not None:
+            repository |= Q(mlmodel=mlmodel)
+        identifier = rows.filter(repository).order_by("-withdrawn_at", "-pk").first()
+        if identifier is not None:
+            return identifier
+    return None
+
+
 def _may_know(actor: Actor, identifier: Identifier) -> bool:
     mlmodel = identifier.mlmodel
     if mlmodel is not None:
@@ -214,21 +228,6 @@ def _without(frozen: Description, hidden: AbstractSet[str]) -> Description:
             if one.kind != "fork" or hidden.isdisjoint(one.used)
         ),
     )
-
-
-def _last_names(kind: RepositoryKind, full_name: str) -> list[str]:
-    """Last names, in lower case, of the repositories that may have left a record at ``full_name``:
-    the one moved away last if the name is free, those deleted there, those moved away earlier."""
-    namespace, _, name = full_name.lower().partition("/")
-    # Also keeps NUL, which PostgreSQL rejects, out of the query.
-    if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
-        return []
-    free: list[str] = []
-    earlier: list[str] = []
-    moved = former_names(kind, namespace, name).filter(mlmodel=None).order_by("-replaced_at")
-    for last_name, replaced_at in moved.values_list("full_name", "replaced_at"):
-        (earlier if replaced_at else free).append(last_name.lower())
-    return list(dict.fromkeys((*free, full_name.lower(), *earlier)))
 
 
 def _not_found(text: str) -> NotFound:

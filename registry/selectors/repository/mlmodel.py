@@ -66,6 +66,21 @@ def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[Fo
     )
 
 
+def record_names(kind: RepositoryKind, full_name: str) -> list[str]:
+    """Last names, in lower case, of the repositories that may have left a record at ``full_name``:
+    the one moved away last if the name is free, those deleted there, those moved away earlier."""
+    namespace, _, name = full_name.lower().partition("/")
+    # Also keeps NUL, which PostgreSQL rejects, out of the query.
+    if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
+        return []
+    free: list[str] = []
+    earlier: list[str] = []
+    moved = former_names(kind, namespace, name).filter(mlmodel=None).order_by("-replaced_at")
+    for last_name, replaced_at in moved.values_list("full_name", "replaced_at"):
+        (earlier if replaced_at else free).append(last_name.lower())
+    return list(dict.fromkeys((*free, full_name.lower(), *earlier)))
+
+
 def repository_replaced(
     actor: Actor, kind: RepositoryKind, full_name: str, rev: str
 ) -> MLModel | None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.conf import settings
@@ -81,7 +82,7 @@ def test_every_form_of_the_record_is_served(
     _, newest = gone
     newest.refresh_from_db()
     for form in formats_of("model"):
-        record = form.render(restore(newest.description or {}))
+        record = form.render(replace(restore(newest.description or {}), is_at_name=True))
         served = client.get(f"{ROOT}/metadata/{form.name}?revision={newest.oid}")
         assert served.status_code == 200, form.name
         assert served["Content-Type"].startswith(form.media_type), form.name
@@ -91,6 +92,26 @@ def test_every_form_of_the_record_is_served(
             negotiated = client.get(f"{ROOT}?revision={newest.oid}", headers=accept)
             assert negotiated.status_code == 410, form.name
             assert negotiated.content == record, form.name
+
+
+def anchors(client: Client, oid: str) -> set[str]:
+    """The pages that the link set of a version holds."""
+    contexts = json.loads(client.get(f"{ROOT}/linkset?revision={oid}").content)["linkset"]
+    return {one["anchor"] for one in contexts if "describedby" in one}
+
+
+def test_the_link_set_has_the_plain_page_until_another_takes_the_name(
+    client: Client, gone: tuple[Identifier, Identifier], charlie: User
+) -> None:
+    _, newest = gone
+    plain, own = (f"{settings.HUB_URL}{ROOT}{tail}" for tail in ("", f"?revision={newest.oid}"))
+    assert anchors(client, newest.oid) == {plain, own}
+    way_back = client.get(f"{ROOT}/metadata/jsonld?revision={newest.oid}")["Link"]
+    assert f'<{plain}>; rel="describes"' in way_back
+    older = Identifier.objects.filter(kind=IdentifierKind.VERSION).exclude(pk=newest.pk).get()
+    assert anchors(client, older.oid) == {f"{settings.HUB_URL}{ROOT}?revision={older.oid}"}
+    make_mlmodel("lab/galaxy-cnn", actor=charlie, files={"README.md": readme("# Another\n")})
+    assert anchors(client, newest.oid) == {own}
 
 
 def test_it_tells_of_itself(client: Client, gone: tuple[Identifier, Identifier]) -> None:
