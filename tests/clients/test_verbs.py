@@ -11,6 +11,7 @@ import pytest
 from registry.tables import Namespace, User
 from tests.clients.environments import CLIENTS
 from tests.clients.verbs.all import missing
+from tests.clients.verbs.all_commands import missing_commands
 from tests.clients.verbs.document import document
 from tests.factories import make_token
 
@@ -26,10 +27,12 @@ def as_people(as_alice: dict[str, str], bob: User, charlie: User, lab: Namespace
 
 
 def call(python: Path, what: str, folder: Path, environment: dict[str, str]) -> None:
-    """Call the verbs, or provoke the refusals, with the client that ``python`` imports."""
+    """Call the verbs or commands, or provoke the refusals, with the client of ``python``."""
     folder.mkdir()
+    module = ".all_commands" if what == "commands" else ""
+    arguments = [str(folder)] if what == "commands" else [str(folder), what]
     done = subprocess.run(
-        [str(python), "-m", "tests.clients.verbs", str(folder), what],
+        [str(python), "-m", f"tests.clients.verbs{module}", *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -43,7 +46,7 @@ def call(python: Path, what: str, folder: Path, environment: dict[str, str]) -> 
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("what", WHAT)
+@pytest.mark.parametrize("what", [*WHAT, "commands"])
 def test_the_newest_client_has_its_answers(
     what: str, as_people: dict[str, str], tmp_path: Path
 ) -> None:
@@ -62,6 +65,10 @@ def test_older_clients_have_their_answers(
 
 def test_the_table_has_every_verb_of_the_newest_client() -> None:
     assert not missing(), "say in tests/clients/verbs what each of these does on this hub"
+
+
+def test_the_table_has_every_command_of_the_newest_client() -> None:
+    assert not missing_commands(), "say in tests/clients/verbs what each of these does on this hub"
 
 
 def test_the_page_is_written_from_the_table() -> None:

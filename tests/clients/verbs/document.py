@@ -1,17 +1,21 @@
 """``python -m tests.clients.verbs.document`` prints docs/huggingface-verbs.md."""
 
 import sys
+from dataclasses import replace
 from itertools import groupby
 
 from tests.clients.verbs.all import documented
+from tests.clients.verbs.all_commands import documented_commands
+from tests.clients.verbs.commands_absent import LOCAL
 from tests.clients.verbs.table import Verb
 
 _HEAD = """\
 # Verbs of the Hugging Face client
 
 What each public verb of `huggingface_hub` does on this hub: methods of `HfApi`, functions, classes
-and `HfFileSystem`. Written by `make docs-verbs` from the table in `tests/clients/verbs`. Each line
-is called against a live hub, with the newest client and with releases from 0.36 on.
+and `HfFileSystem`, and each command of `hf`. Written by `make docs-verbs` from the table in
+`tests/clients/verbs`. Each line is called against a live hub, with the newest client, and verbs also
+with older releases.
 
 - **works**: as on the Hugging Face Hub, but for what the note says.
 - **refused**: the hub does not offer the feature and says so by `BadRequestError` (400).
@@ -33,6 +37,13 @@ Refusals have the classes that clients expect:
 | malformed request | `BadRequestError` (400) |
 | person, organisation, discussion, webhook missing | `HfHubHTTPError` (404) |
 """
+_LOCAL = ", ".join(f"`{name}`" for name in sorted(LOCAL))
+_COMMANDS = f"""\
+## The `hf` command
+
+Each command of the newest client, called against a live hub. Not called, since they concern the
+client itself or its machine, or run DuckDB (`datasets sql`): {_LOCAL}.
+"""
 
 
 def document() -> str:
@@ -41,7 +52,15 @@ def document() -> str:
     for area, verbs in groupby(documented(), lambda verb: verb.area):
         parts.append(f"## {area}\n\n| verb | result | note |\n|---|---|---|\n")
         parts[-1] += "".join(map(_row, verbs))
+    parts.append(_COMMANDS)
+    for area, verbs in groupby(documented_commands(), lambda verb: verb.area):
+        parts.append(f"### {area}\n\n| command | result | note |\n|---|---|---|\n")
+        parts[-1] += "".join(map(_row, map(_as_command, verbs)))
     return "\n".join(parts)
+
+
+def _as_command(verb: Verb) -> Verb:
+    return replace(verb, name=f"hf {verb.name}")
 
 
 def _row(verb: Verb) -> str:
