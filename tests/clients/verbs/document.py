@@ -14,8 +14,8 @@ _HEAD = """\
 
 What each public verb of `huggingface_hub` does on this hub: methods of `HfApi`, functions, classes
 and `HfFileSystem`, and each command of `hf`. Written by `make docs-verbs` from the table in
-`tests/clients/verbs`. Each line is called against a live hub, with the newest client, and verbs also
-with older releases.
+`tests/clients/verbs`. Each line is called against a live hub, with the newest client, and verbs
+with older releases too.
 
 - **works**: as on the Hugging Face Hub, but for what the note says.
 - **refused**: the hub does not offer the feature and says so by `BadRequestError` (400).
