@@ -13,6 +13,7 @@ are sent by the first of:
 
 import base64
 import logging
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import PurePosixPath
@@ -38,6 +39,8 @@ from registry.states import Gate, Visibility
 from registry.tables import Blob, BuildFile, File, MLModel, Revision
 
 logger = logging.getLogger(__name__)
+# Programs that visit all addresses, by the names that they give themselves.
+_CRAWLERS = re.compile(r"bot\b|crawl|spider|slurp|externalhit|archiver", re.IGNORECASE)
 
 # Media types that browsers display; all others are downloads.
 _SHOWN = ("image/", "text/", "application/json")
@@ -168,9 +171,14 @@ def count_download(request: HttpRequest, response: HttpResponseBase, mlmodel: ML
 
 
 def starts_download(request: HttpRequest) -> bool:
-    """Whether the request fetches a file from its first byte; later ranges continue a download."""
+    """Whether the request fetches a file from its first byte, and is no crawler's.
+
+    Later ranges continue a download.
+    """
+    if request.method != "GET" or _CRAWLERS.search(request.headers.get("User-Agent", "")):
+        return False
     requested = request.headers.get("Range", "")
-    return request.method == "GET" and (not requested or requested.startswith("bytes=0-"))
+    return not requested or requested.startswith("bytes=0-")
 
 
 def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:

@@ -41,6 +41,7 @@ class Activity:
         hardware: Slug of the target it ran on.
         seed: Seed of its random numbers.
         within: Identity of the activity that it is part of.
+        informed_by: Identities of the activities whose results it passed on.
     """
 
     url: str
@@ -56,6 +57,7 @@ class Activity:
     environment: Environment | None = None
     seed: int | None = None
     within: str | None = None
+    informed_by: tuple[str, ...] = ()
     parameters: dict[str, str | float | bool] = field(default_factory=dict)
 
 

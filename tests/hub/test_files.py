@@ -175,6 +175,10 @@ def test_only_a_first_byte_starts_a_download() -> None:
     assert starts_download(factory.get("/", headers={"Range": "bytes=0-99"}))
     assert not starts_download(factory.get("/", headers={"Range": "bytes=100-"}))
     assert not starts_download(factory.head("/"))
+    for crawler in ("Googlebot/2.1 (+http://www.google.com/bot.html)", "GPTBot", "a-crawler/1"):
+        assert not starts_download(factory.get("/", headers={"User-Agent": crawler}))
+    for client in ("unknown/None; hf_hub/1.2.0; python/3.11", "curl/8.5.0", "Mozilla/5.0 Firefox"):
+        assert starts_download(factory.get("/", headers={"User-Agent": client}))
 
 
 def test_a_server_that_sends_files_itself_gets_position_and_length(blob: Blob) -> None:

@@ -64,14 +64,18 @@ def _orcid(orcid: str | None) -> dict[str, str]:
 
 
 def contributors_of(description: Description) -> list[dict[str, Any]]:
-    """Owner, host, contributors and contact person."""
+    """Owner, host, contributors and contact person.
+
+    The operator of the hub hosts the files; the owner of the namespace, also an
+    organisation, manages them.
+    """
     owner = description.owner
-    kind = "DataManager" if owner.kind == "person" else "HostingInstitution"
     publisher = description.hub.publisher
     host = Agent(name=publisher.name, kind="organization", ror=publisher.ror, url=publisher.url)
-    contributors = [agent_of(owner, contributorType=kind)]
-    if (owner.name, owner.ror) != (host.name, host.ror):
-        contributors.append(agent_of(host, contributorType="HostingInstitution"))
+    contributors = [
+        agent_of(owner, contributorType="DataManager"),
+        agent_of(host, contributorType="HostingInstitution"),
+    ]
     for agent in description.contributors:
         # A person with several roles is listed once for each DataCite type.
         kinds = dict.fromkeys(_CONTRIBUTORS.get(role, "Other") for role in agent.roles or ("",))

@@ -8,8 +8,14 @@ from registry.fair.description import Description
 from registry.fair.iris import identifier_of
 from registry.fair.parts import RelationName
 
-#: Relations to the same network in another form; all others make a new work.
-_VARIANTS: frozenset[RelationName] = frozenset({"quantized", "exported", "compiled"})
+#: DataCite's relation types of copies and of the same network in another form; all other relations
+#: make a new work.
+_SOURCES: dict[RelationName, str] = {
+    "copy": "IsIdenticalTo",
+    "quantized": "IsVariantFormOf",
+    "exported": "IsVariantFormOf",
+    "compiled": "IsVariantFormOf",
+}
 
 
 class _Link(NamedTuple):
@@ -56,7 +62,7 @@ def _versions(description: Description) -> Iterator[_Link]:
 
 def _sources(description: Description) -> Iterator[_Link]:
     for source in description.derived_from:
-        relation = "IsVariantFormOf" if source.relation in _VARIANTS else "IsDerivedFrom"
+        relation = _SOURCES.get(source.relation, "IsDerivedFrom")
         if address := source.pid or source.url:
             yield _Link(relation, address, "Model" if description.kind == "model" else "Dataset")
     for dataset in description.datasets:

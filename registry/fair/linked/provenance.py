@@ -97,6 +97,7 @@ def activity(one: Activity) -> dict[str, Any]:
             ],
             "prov:used": refs(one.used),
             "prov:generated": refs(one.generated),
+            "prov:wasInformedBy": refs(one.informed_by),
             "dct:isPartOf": ref(one.within),
             "hub:targetHardware": one.hardware,
             "hub:environment": environment(one.environment) if one.environment else None,

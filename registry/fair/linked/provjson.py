@@ -182,6 +182,9 @@ def _activity(provenance: _Provenance, one: Activity) -> None:
     for url in one.generated:
         entity = provenance.state("entity", provenance.name(url))
         provenance.relate("wasGeneratedBy", entity=entity, activity=name)
+    for url in one.informed_by:
+        informant = provenance.name(url)
+        provenance.relate("wasInformedBy", informed=name, informant=informant)
     if one.agent:
         provenance.relate("wasAssociatedWith", activity=name, agent=provenance.agent(one.agent))
     for tool in one.tools:

@@ -7,12 +7,16 @@ from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from registry.errors import NotFound
+from registry.fair.files import role
 from registry.ids import OID_RE
 from registry.selectors.storage.blob import blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
 from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
+
+#: Roles of files that describe the others; to read one is no download.
+_ABOUT_OTHERS = frozenset({"card", "licence", "environment"})
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
 # Parts of the longest reference name: at most 200 characters after ``refs/heads/``.
@@ -93,7 +97,10 @@ def file_get(revision: Revision, path: str) -> File:
 
 
 def main_path(revision: Revision) -> str | None:
-    """The path of the largest file, the first among equals; ``None`` for an empty revision."""
+    """The path of the largest file, the first among equals; ``None`` without one.
+
+    Files that describe the others do not count: the card, licences, environments and git's own.
+    """
     # Cached: a tree never changes, and every download needs it.
     return _main_path(revision.pk, revision.tree_oid)
 
@@ -101,7 +108,12 @@ def main_path(revision: Revision) -> str | None:
 @lru_cache(maxsize=4096)
 def _main_path(revision: int, tree_oid: str) -> str | None:  # noqa: ARG001 (part of the key)
     files = File.objects.filter(revision=revision).order_by("-blob__size_bytes", "path")
-    return files.values_list("path", flat=True).first()
+    paths = files.values_list("path", flat=True).iterator()
+    return next((path for path in paths if not _is_about_others(path)), None)
+
+
+def _is_about_others(path: str) -> bool:
+    return role(path) in _ABOUT_OTHERS or path.rpartition("/")[2].startswith(".git")
 
 
 def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:

@@ -172,7 +172,7 @@ def test_what_is_said_of_people_licences_and_grants_arrives() -> None:
     assert document["doi"] == "10.5072/galaxy-cnn.v2"
     kinds = {one["name"]: one["contributorType"] for one in document["contributors"]}
     assert kinds == {
-        "lab": "HostingInstitution", "Example Lab": "HostingInstitution",
+        "lab": "DataManager", "Example Lab": "HostingInstitution",
         "Grace Helper": "DataCurator", "Ada Beispiel": "ContactPerson",
     }  # fmt: skip
     assert datacite.document(DATASET)["types"]["resourceTypeGeneral"] == "Dataset"
@@ -208,6 +208,13 @@ def test_a_quantised_network_is_a_variant_of_its_source() -> None:
     link = datacite.document(replace(LEAST, derived_from=(source,)))["relatedIdentifiers"][2]
     assert link["relationType"] == "IsVariantFormOf"
     assert link["relatedIdentifier"] == "arXiv:2001.00001"
+
+
+def test_a_copy_is_identical_to_its_source() -> None:
+    source = DerivationDescription(relation="copy", source="a/b", url="https://example.org/a/b")
+    link = datacite.document(replace(LEAST, derived_from=(source,)))["relatedIdentifiers"][2]
+    assert link["relatedIdentifier"] == "https://example.org/a/b"
+    assert link["relationType"] == "IsIdenticalTo"
 
 
 def test_what_is_absent_is_not_mentioned() -> None:

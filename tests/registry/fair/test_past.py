@@ -16,7 +16,7 @@ from registry.fair.addresses import build_url
 from registry.fair.bom import cyclonedx, spdx
 from registry.fair.crate import rocrate
 from registry.fair.description import Description
-from registry.fair.linked import jsonld
+from registry.fair.linked import jsonld, provjson
 from registry.selectors.fair.description import describe, history
 from registry.selectors.repository.revision import revision_get
 from registry.services.results.record import record_add
@@ -219,7 +219,16 @@ def test_what_authors_say_they_did_is_told_without_times(
     found = describe(revision_get(made))
     acts: dict[str, Activity] = {one.kind: one for one in found.activities}
     assert acts[kind].ended is None
-    assert acts[kind].generated == (found.pid,)
+    assert [one.kind for one in found.activities if found.pid in one.generated] == ["publish"]
+    assert acts[kind].url in acts["publish"].informed_by
+    (publication,) = [
+        one
+        for one in jsonld.document(found)["hub:hasActivity"]
+        if one["@id"] == acts["publish"].url
+    ]
+    assert {"@id": acts[kind].url} in publication["prov:wasInformedBy"]
+    stated = json.loads(provjson.render(found))
+    assert len(stated["wasInformedBy"]) == len(acts["publish"].informed_by)
     assert list(acts[kind].used) == (["https://example.org/base"] if relation else []) + data
     assert "train" in acts
     assert acts["train"].environment is not None

@@ -281,5 +281,13 @@ def test_texts_are_read_where_they_are_texts(net: MLModel, alice: User) -> None:
     assert main_path(made) == "b.bin"
 
 
+def test_files_about_the_others_are_never_the_main_one(alice: User) -> None:
+    texts = {"README.md": "x" * 5000, "LICENSE": "y" * 6000, ".gitattributes": "z" * 7000}
+    told = make_mlmodel("alice/told", actor=alice, files=texts)
+    assert main_path(revision_get(told)) is None
+    made = commit_files(told, {"model.onnx": b"n"}, actor=alice)
+    assert main_path(made) == "model.onnx"
+
+
 def test_a_model_without_a_card_has_no_readme(alice: User) -> None:
     assert readme_of(revision_get(make_mlmodel("alice/bare", actor=alice))) == ""

@@ -1,6 +1,7 @@
 """Activities on a version: those that authors declare, publication, and those of the hub.
 
-Work of authors before publication is described as declared in the card, without times.
+Work of authors before publication is described as declared in the card, without times. One activity
+generates a version: its publication, which the work of its authors informed.
 """
 
 from collections.abc import Iterable
@@ -40,9 +41,10 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 def activities_of(inputs: ActivityInputs) -> tuple[Activity, ...]:
     """All activities in the order of their ends; those without a time come first."""
+    by_authors = _author_activities(inputs)
     activities = [
-        *_author_activities(inputs),
-        _publish(inputs),
+        *by_authors,
+        _publish(inputs, by_authors),
         *_fork(inputs),
         *_inspect(inputs),
         *search_activities(inputs),
@@ -97,7 +99,6 @@ def _author_activity(
         title=title,
         ended=None,
         used=(*_urls(sources), *(_training_data(inputs) if kind == "train" else ())),
-        generated=(inputs.identifiers.pid,),
         environment=Environment(facts=hardware) if hardware else None,
         parameters=options_of(
             {"training_type": emissions.training_type, "location": emissions.location}
@@ -112,7 +113,7 @@ def _training_data(inputs: ActivityInputs) -> tuple[str, ...]:
     return tuple(url for one in uses if (url := one.pid or one.url))
 
 
-def _publish(inputs: ActivityInputs) -> Activity:
+def _publish(inputs: ActivityInputs, by_authors: Iterable[Activity]) -> Activity:
     revision = inputs.revision
     sources = (one for one in inputs.sources if one.relation not in {*_AUTHOR_ACTIVITIES, "fork"})
     return Activity(
@@ -123,6 +124,7 @@ def _publish(inputs: ActivityInputs) -> Activity:
         agent=inputs.agents.get(revision.author_id),
         used=_urls(sources),
         generated=(inputs.identifiers.pid,),
+        informed_by=tuple(one.url for one in by_authors),
     )
 
 
