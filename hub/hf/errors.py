@@ -29,6 +29,7 @@ _HF_CODES = {
 _HF_STATUSES = {"stale_parent": 412, "invalid_path": 422}
 #: Codes for which clients or their users rely on the Hugging Face Hub's own text.
 _HF_MESSAGES = {
+    **dict.fromkeys(("model_not_found", "dataset_not_found"), "Repository not found"),
     "stale_parent": "The branch was updated since you opened this page. Please refresh and try "
     "again.",
     **dict.fromkeys(

@@ -11,6 +11,7 @@ from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.fair.files import is_open
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, memberships, person, readable_repositories, require
+from registry.selectors.fair.hub import repository_address
 from registry.states import Gate, RequestState, Role
 from registry.tables import AccessRequest, MLModel, User
 
@@ -42,15 +43,19 @@ def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
         return
     user = person(actor)
     if user is None:
-        hint = "Sign in, and ask for access on its page."
-        raise Unauthenticated("access_gated", _gated(mlmodel), hint)
+        raise Unauthenticated(
+            "access_gated",
+            f"{_restricted(mlmodel)}.",
+            "You must have access to it and be authenticated to access it. Please log in.",
+        )
     request = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
     if request is None:
-        raise Forbidden("access_gated", _gated(mlmodel), "Ask for access on its page.")
-    hint = request.rejection_reason
-    if request.state == RequestState.ACCEPTED:
-        hint = "Use a token that is not limited to another namespace."
-    raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {request.state}.", hint)
+        raise Forbidden(
+            "access_gated",
+            f"{_restricted(mlmodel)} and you are not in the authorized list.",
+            f"Visit {repository_address(mlmodel).concept} to ask for access.",
+        )
+    raise Forbidden("access_gated", *_refusal_of(request, mlmodel))
 
 
 def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
@@ -104,8 +109,22 @@ def request_get(
     return request
 
 
-def _gated(mlmodel: MLModel) -> str:
-    return f"The files of {mlmodel.full_name} are for people whose request was accepted."
+def _restricted(mlmodel: MLModel) -> str:
+    """The start of the Hugging Face Hub's message, which its users search for."""
+    return f"Access to {mlmodel.kind} {mlmodel.full_name} is restricted"
+
+
+def _refusal_of(request: AccessRequest, mlmodel: MLModel) -> tuple[str, str]:
+    """Detail and hint for a person who has asked."""
+    start = f"Your request to access {mlmodel.kind} {mlmodel.full_name}"
+    match request.state:
+        case RequestState.PENDING:
+            return f"{start} is awaiting a review from the repo authors.", ""
+        case RequestState.REJECTED:
+            reason = request.rejection_reason
+            return f"{start} has been rejected by the repo's authors.", reason
+    hint = "Use a token that is not limited to another namespace."
+    return f"{_restricted(mlmodel)} for this token.", hint
 
 
 def _accepted(user: User) -> QuerySet[AccessRequest]:

@@ -31,16 +31,25 @@ def test_a_person_asks_an_owner_accepts_and_the_file_comes(
     with pytest.raises(GatedRepoError) as caught:
         asker.hf_hub_download(NAME, "model.onnx")
     assert status_of(caught) == 403
+    restricted = f"Access to model {NAME} is restricted"
+    assert caught.value.server_message == (
+        f"{restricted} and you are not in the authorized list. "
+        f"Visit {hub_url}/{NAME} to ask for access."
+    )
     with pytest.raises(GatedRepoError) as caught:
         api_of().hf_hub_download(NAME, "model.onnx")
     assert status_of(caught) == 401
+    assert caught.value.server_message == (
+        f"{restricted}. You must have access to it and be authenticated to access it. "
+        "Please log in."
+    )
 
     asked = send(hub_url, bob, f"{NAME}/ask-access", {"message": "For my thesis.\n\nThanks!"})
     assert asked.json()["status"] == "pending"
     (request,) = owner.list_pending_access_requests(NAME)
     assert (request.username, request.fullname, request.email) == ("bob", "Bob Brown", None)
     assert request.fields == {"message": "For my thesis.\n\nThanks!"}
-    with pytest.raises(GatedRepoError, match="Yours is pending"):
+    with pytest.raises(GatedRepoError, match="is awaiting a review from the repo authors"):
         asker.auth_check(NAME)
 
     owner.accept_access_request(NAME, "BOB")
@@ -74,7 +83,9 @@ def test_owners_may_change_their_mind_but_not_to_what_it_is(
             with pytest.raises(GatedRepoError):
                 asker.auth_check(NAME)
     turns[0]()
-    with pytest.raises(GatedRepoError, match=r"Yours is rejected\. Too vague\."):
+    with pytest.raises(
+        GatedRepoError, match=r"has been rejected by the repo's authors\. Too vague\."
+    ):
         asker.auth_check(NAME)
     assert [r.request_id for r in owner.list_rejected_access_requests(NAME)] == [uuid]
 
