@@ -4,7 +4,7 @@ import hashlib
 import re
 import zlib
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
 from django.utils import timezone
@@ -14,6 +14,7 @@ from registry.ids import NAME_RE, parse_uuid
 from registry.selectors.access import Actor, Row, may, memberships
 from registry.states import NamespaceKind, Role
 from registry.tables import DeviceGrant, Membership, Namespace, Token, User
+from registry.validation.texts import unseen
 
 _SECRET_RE = re.compile(r"hpf_([0-9A-Za-z]{32})([0-9A-Za-z]{6})")
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -87,6 +88,15 @@ def namespace_get(actor: Actor, name: str) -> Namespace:  # noqa: ARG001
 def namespaces_of(user: User) -> QuerySet[Membership]:
     """Memberships of ``user`` in the namespaces that their token covers."""
     return memberships(user).select_related("namespace").order_by("id")
+
+
+def namespaces_matching(word: str, kind: NamespaceKind) -> QuerySet[Namespace]:
+    """The namespaces of ``kind`` whose name or title contains ``word`` in any case, by name."""
+    # Names have no such characters, and databases reject some of them.
+    if unseen(word):
+        return Namespace.objects.none()
+    matches = Q(name__icontains=word) | Q(title__icontains=word)
+    return Namespace.objects.filter(matches, kind=kind).order_by("name")
 
 
 def organisations_of(actor: Actor, user: User) -> list[Namespace]:

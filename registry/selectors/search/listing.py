@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import CharField, Count, F, Q, QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models import CharField, Count, F, Q, QuerySet, Value, Window
+from django.db.models.functions import Concat, RowNumber
 from django.db.models.lookups import IContains
 
 from registry.pagination import Page, keyset_page
@@ -106,6 +106,20 @@ def labels_in_use(kind: RepositoryKind) -> list[tuple[str, str]]:
     counted = Label.objects.filter(mlmodel__in=everybody).values("kind", "value")
     most = counted.annotate(uses=Count("pk")).order_by("-uses", "value")[:_MOST_TAGS]
     return [(row["kind"], row["value"]) for row in most]
+
+
+def models_by_task(most: int) -> dict[str, list[MLModel]]:
+    """The tasks of public models, in order, each with its ``most`` most liked models."""
+    everybody = readable_repositories(AnonymousUser()).filter(kind=RepositoryKind.MODEL)
+    tasks = Label.objects.filter(mlmodel__in=everybody, kind="pipeline_tag")
+    names = tasks.order_by("value").values_list("value", flat=True).distinct()[:_MOST_TAGS]
+    models: dict[str, list[MLModel]] = {name: [] for name in names}
+    # The database finds the place of each model among those of its task.
+    place = Window(RowNumber(), partition_by="value", order_by=["-mlmodel__likes", "mlmodel"])
+    rows = tasks.annotate(place=place).filter(place__lte=most, value__in=models)
+    for row in rows.select_related("mlmodel__namespace").order_by("value", "place"):
+        models[row.value].append(row.mlmodel)
+    return models
 
 
 def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
