@@ -151,10 +151,9 @@ top: list[URLPattern] = [
     re_path(rf"{_CAS}/xorbs/default/{_HASH}$", wire(post=xet.with_ticket(xet.xorb))),
     re_path(rf"{_CAS}/shards$", wire(post=xet.with_ticket(xet.shard))),
     re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),
-    # hf_xet 1.2 and older ask without a version, for what is now the first.
-    re_path(
-        rf"^xet/(?:(?P<version>v1|v2)/)?reconstructions/{_HASH}$", wire(get=xetread.reconstruct)
-    ),
+    re_path(rf"^xet/(?P<version>v1|v2)/reconstructions/{_HASH}$", wire(get=xetread.reconstruct)),
+    # hf_xet 1.2 and 1.1 name what is now the first version so.
+    re_path(rf"^xet/reconstructions?/{_HASH}$", wire(get=xetread.reconstruct)),
     re_path(rf"^xet/chunks/{_LINK}$", wire(get=xetread.chunks)),
     re_path(r"^xet/", wire(get=xet.absent, post=xet.absent)),
     re_path(r"^v1/telemetry$", wire(post=xet.telemetry)),

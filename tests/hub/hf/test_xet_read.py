@@ -131,11 +131,9 @@ def test_a_private_file_is_for_its_readers(
     headers = {"Authorization": f"Bearer {ticket['accessToken']}"}
     place = f"{ticket['casUrl']}/v2/reconstructions/{entry.xet_hash}"
     answer = httpx.get(place, headers=headers).raise_for_status().json()
-    # hf_xet 1.2 and older ask without a version, for what is now the first.
-    for path in ("/v1/", "/"):
-        older = httpx.get(
-            f"{ticket['casUrl']}{path}reconstructions/{entry.xet_hash}", headers=headers
-        )
+    # hf_xet 1.2 and 1.1 name what is now the first version so.
+    for name in ("v1/reconstructions", "reconstructions", "reconstruction"):
+        older = httpx.get(f"{ticket['casUrl']}/{name}/{entry.xet_hash}", headers=headers)
         assert older.raise_for_status().json()["terms"] == answer["terms"]
         assert older.json()["fetch_info"].keys() == answer["xorbs"].keys()
     past = httpx.get(place, headers=headers | {"Range": "bytes=3000000-"})
