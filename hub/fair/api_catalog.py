@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from hub.fair.public import public
+from registry.fair.addresses import dump_url
 from registry.fair.api_catalog import PROFILE, Api, render
 from registry.fair.parts import Hub
 from registry.fair.signposting import LINKSET_TYPE, api_catalog_url, header, typed
@@ -39,6 +40,7 @@ def _apis(hub: Hub) -> list[Api]:
             description=(f"{hub.url}/catalog", "text/turtle"),
             documentation="https://www.w3.org/TR/vocab-dcat-3/",
         ),
+        Api(url=dump_url(hub.url), documentation="https://jsonlines.org/"),
         Api(
             url=f"{hub.url}/feeds/changes",
             documentation="https://www.rfc-editor.org/rfc/rfc4287",

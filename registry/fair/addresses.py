@@ -67,6 +67,11 @@ def record_document_url(hub: str, record_id: str) -> str:
     return f"{hub}/api/v1/records/{record_id}"
 
 
+def dump_url(hub: str) -> str:
+    """All public records in one file."""
+    return f"{hub}/catalog/records.jsonl.gz"
+
+
 def target_url(hub: str, slug: str) -> str:
     """The page of a target."""
     return f"{hub}/targets/{slug}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from registry.fair.addresses import dump_url
 from registry.fair.description import Access, Description, ResourceKind
 from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
@@ -90,6 +91,7 @@ def document(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) ->
             "foaf:homepage": ref(hub.url),
             "hydra:totalItems": page.total,
             "hydra:view": view,
+            "dcat:distribution": _dump(hub),
             "dcat:dataset": [_dataset(one, publisher) for one in summaries],
         }
     )
@@ -125,6 +127,21 @@ def _dataset(one: CatalogRecord, publisher: dict[str, Any]) -> dict[str, Any]:
             "dcat:distribution": [_distribution(file, one) for file in one.files],
         }
     )
+
+
+def _dump(hub: Hub) -> dict[str, Any]:
+    """The distribution of the catalogue itself: its records in one file."""
+    url = dump_url(hub.url)
+    return {
+        "@id": url,
+        "@type": "dcat:Distribution",
+        "dct:title": "All records as JSON-LD, one a line",
+        "dct:license": ref(METADATA_LICENSE),
+        "dct:conformsTo": [ref("https://jsonlines.org/"), ref("https://www.w3.org/TR/json-ld11/")],
+        "dcat:accessURL": ref(f"{hub.url}/catalog"),
+        "dcat:downloadURL": ref(url),
+        "dcat:compressFormat": ref(f"{_MEDIA_TYPES}application/gzip"),
+    }
 
 
 def _agent(one: Agent) -> dict[str, Any]:

@@ -36,6 +36,14 @@ def render(description: Description) -> bytes:
     return _text(document(description)).encode()
 
 
+def render_line(description: Description) -> bytes:
+    """The record as JSON-LD on one line, with its line break, in ASCII: some readers also break
+    lines at other separators of Unicode."""
+    return (
+        json.dumps(document(description), allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    )
+
+
 def embedded(description: Description) -> str:
     """The record as JSON-LD for a ``<script type="application/ld+json">`` element."""
     return _text(document(description)).translate(_MARKUP)

@@ -13,6 +13,7 @@ from registry.selectors.fair.description.description import (
     describe,
     describe_many,
     describe_revisions,
+    head_validators,
 )
 from registry.selectors.fair.description.files import directory_oids
 from registry.selectors.fair.description.lineage import describe_datasets
@@ -24,4 +25,5 @@ __all__ = [
     "describe_many",
     "describe_revisions",
     "directory_oids",
+    "head_validators",
 ]

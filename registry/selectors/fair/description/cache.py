@@ -52,8 +52,7 @@ def cached(
     revisions: Sequence[Revision], describe: Callable[[list[Revision]], list[Description]]
 ) -> list[Description]:
     """The descriptions of ``revisions`` in their order; ``describe`` makes the missing ones."""
-    hub = (this_hub(), settings.NAAN)
-    keys = {pk: _key(values, hub) for pk, values in _validators(revisions).items()}
+    keys = cache_keys(revisions)
     descriptions: dict[str, Description] = cache.get_many(set(keys.values()))
     missing = [one for one in revisions if keys[one.pk] not in descriptions]
     if missing:
@@ -61,6 +60,12 @@ def cached(
         cache.set_many(fresh, _LIFETIME_S)
         descriptions |= fresh
     return [descriptions[keys[one.pk]] for one in revisions]
+
+
+def cache_keys(revisions: Sequence[Revision]) -> dict[int, str]:
+    """Key of a revision to that of its description, which changes with it; one query."""
+    hub = (this_hub(), settings.NAAN)
+    return {pk: _key(values, hub) for pk, values in _validators(revisions).items()}
 
 
 def _key(*parts: object) -> str:

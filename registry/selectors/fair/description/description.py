@@ -15,7 +15,7 @@ from registry.fair.description import Access, Description, Status
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
 from registry.selectors.fair.description.builds import accuracy_of, hardware_of
-from registry.selectors.fair.description.cache import cached
+from registry.selectors.fair.description.cache import cache_keys, cached
 from registry.selectors.fair.description.files import (
     describe_files,
     describe_tests,
@@ -51,6 +51,19 @@ def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
     The number of queries is fixed. ``mlmodels`` come with their namespaces; those without a default
     branch are left out.
     """
+    return describe_revisions(_heads(mlmodels))
+
+
+def head_validators(mlmodels: Sequence[MLModel]) -> list[str]:
+    """Texts that change whenever a description of :func:`describe_many` does, in the same order, in
+    two queries."""
+    revisions = _heads(mlmodels)
+    keys = cache_keys(revisions) if revisions else {}
+    return [keys[one.pk] for one in revisions]
+
+
+def _heads(mlmodels: Sequence[MLModel]) -> list[Revision]:
+    """The newest versions of those that have a default branch."""
     heads = Ref.objects.filter(
         mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     ).select_related("revision")
@@ -61,7 +74,7 @@ def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
         if revision is not None:
             revision.mlmodel = mlmodel
             revisions.append(revision)
-    return describe_revisions(revisions)
+    return revisions
 
 
 def describe_revisions(revisions: Sequence[Revision]) -> list[Description]:
