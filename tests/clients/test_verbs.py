@@ -55,7 +55,7 @@ def test_the_newest_client_has_its_answers(
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("version", ["hub-1.19", "hub-1.33"])
+@pytest.mark.parametrize("version", ["hub-0.36", "hub-1.19", "hub-1.33"])
 @pytest.mark.parametrize("what", WHAT)
 def test_older_clients_have_their_answers(
     version: str, what: str, as_people: dict[str, str], tmp_path: Path

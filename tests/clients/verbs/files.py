@@ -55,8 +55,10 @@ def preupload_lfs_files(of: Context) -> None:
 @works("copy_files", AREA, "Between repositories and revisions of this hub.")
 def copy_files(of: Context) -> None:
     name, other = of.repo({"a.txt": b"a", "a.bin": b"large" * 1000}), of.repo()
-    of.api.copy_files(f"hf://{name}/a.txt", f"hf://{other}/b.txt")
-    assert of.api.file_exists(other, "b.txt")
+    of.api.copy_files(f"hf://{name}/", f"hf://{other}/")
+    path = of.api.hf_hub_download(other, "a.bin")
+    assert Path(path).read_bytes() == b"large" * 1000
+    assert of.api.file_exists(other, "a.txt")
     copy = [CommitOperationCopy("a.bin", "copy.bin")]
     of.api.create_commit(name, copy, commit_message="Copy")
     assert of.api.file_exists(name, "copy.bin")

@@ -169,6 +169,11 @@ CASES: dict[str, Callable[[Context], Case]] = {
         *(of.api, MISSING, RepositoryNotFoundError, 404),
         READS | SPEECH | WRITES,
     ),
+    "a name without a namespace": lambda of: (
+        *(of.api, "no-such-model", RepositoryNotFoundError, 404),
+        # The client itself moves no name without a namespace.
+        {name: call for name, call in (READS | SPEECH | WRITES).items() if name != "move_repo"},
+    ),
     "another's private repository": lambda of: (
         *(of.bob, _private(of), RepositoryNotFoundError, 404),
         READS | SPEECH | WRITES,
