@@ -7,12 +7,15 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 from pytest_django.live_server_helper import LiveServer
 
+from registry.fair.linked.term import DERIVATIONS
 from registry.services.people.account import organisation_create
 from registry.tables import User
 from tests.factories import make_token
 from tests.hub.fair.kinds import Record, publish
+from tests.hub.fair.read_creators import CREATORS
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -52,10 +55,86 @@ def _false_claims(anonymous: httpx.Client, record: Record) -> list[object]:
         field = {"version": "version", "model_name": "name"}[key]
         if key in record.card and stated[field] != record.card[key]:
             false.append((field, stated[field]))
+    if "license" in record.card:
+        uris = [one.get("rightsUri", "").lower() for one in datacite["rightsList"]]
+        licence = f"https://spdx.org/licenses/{record.card['license']}"
+        if licence not in uris or licence not in json.dumps(stated["license"]).lower():
+            false.append(("licence", uris, stated["license"]))
+    false += _false_creators(anonymous, record)
+    false += _false_relations(record, stated, datacite)
+    false += _false_results(anonymous, record, stated)
     links = anonymous.get(f"{record.page}/linkset").json()["linkset"]
     documents = {link["href"] for one in links for link in one.get("describedby", [])}
     false += [one for one in sorted(documents) if anonymous.get(one).status_code != 200]
     return false + _false_files(anonymous, record, stated)
+
+
+def _false_creators(anonymous: httpx.Client, record: Record) -> list[object]:
+    """Formats whose readers need no model, and that name people and organisations alike."""
+    expected = sorted(record.creators)
+    named = {
+        form: sorted(CREATORS[form](anonymous.get(f"{record.page}/metadata/{form}").content))
+        for form in ("turtle", "rdfxml", "rocrate", "prov-json")
+    }
+    return [("creators", form, names) for form, names in named.items() if names != expected]
+
+
+def _false_relations(record: Record, stated: Any, datacite: Any) -> list[object]:
+    """Relations to a source: a copy is identical, a fork and a fine-tuned model are derived."""
+    kinds = {kind for kind, term in DERIVATIONS.items() if term in stated and kind != "derived"}
+    sources = [one["name"] for one in stated.get("prov:wasDerivedFrom", [])]
+    related = {
+        one["relationType"]
+        for one in datacite["relatedIdentifiers"]
+        if one.get("resourceTypeGeneral") == "Model"
+    }
+    if record.relation is None:
+        expected: Any = set(), [], set()
+    else:
+        term = "IsIdenticalTo" if record.relation == "copy" else "IsDerivedFrom"
+        expected = {record.relation}, [str(record.source).removeprefix("/")], {term}
+    found = kinds, sources, related
+    return [] if found == expected else [("relations", found)]
+
+
+def _false_results(anonymous: httpx.Client, record: Record, stated: Any) -> list[object]:
+    if record.page.startswith("/datasets/"):
+        return []
+    forms = {
+        form: anonymous.get(f"{record.page}/metadata/{form}").content
+        for form in ("model-index", "cyclonedx")
+    }
+    false: list[object] = []
+    exported = yaml.safe_load(forms["model-index"])["model-index"]
+    if record.results and exported != record.results:
+        false.append(("model-index", exported))
+    metrics = [
+        (metric["type"], metric["value"])
+        for entry in record.results
+        for result in entry["results"]
+        for metric in result["metrics"]
+    ]
+    card = json.loads(forms["cyclonedx"])["metadata"]["component"]["modelCard"]
+    shown = card.get("quantitativeAnalysis", {}).get("performanceMetrics", [])
+    told = {
+        "CycloneDX": [(one["type"], float(one["value"])) for one in shown],
+        "JSON-LD": [
+            (one["measurementTechnique"], one["value"])
+            for one in _values(stated.get("fair4ml:hasEvaluation", []))
+        ],
+    }
+    return false + [("results", form, of) for form, of in told.items() if of != metrics]
+
+
+def _values(nodes: Any) -> list[Any]:
+    """The nodes with a measured value in ``nodes``, at any depth."""
+    if isinstance(nodes, list):
+        return [one for node in nodes for one in _values(node)]
+    if not isinstance(nodes, dict):
+        return []
+    if "measurementTechnique" in nodes:
+        return [nodes]
+    return [one for node in nodes.values() for one in _values(node)]
 
 
 def _false_files(anonymous: httpx.Client, record: Record, stated: Any) -> list[object]:
