@@ -94,7 +94,7 @@ class Confirmation:
         started = context.clock.monotonic()
         measure = partial(self._measure, context, self.build)
         try:
-            measure_on_level(context, self._rounds, measure)
+            measure_on_level(context.level, self._rounds, measure, context.close)
         except BaselineFailed as error:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
         finally:

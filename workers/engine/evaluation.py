@@ -97,7 +97,7 @@ def _evaluate_build(
         return True
 
     try:
-        index = measure_on_level(context, rounds, measure)
+        index = measure_on_level(context.level, rounds, measure, context.close)
     except CandidateFailed as error:
         progress.outcome, progress.detail = error.outcome, str(error)
     except WrongOutput as error:

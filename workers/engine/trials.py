@@ -32,6 +32,11 @@ class Measurement:
     peak_rss_bytes: int | None = None
     energy: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_believed(self) -> bool:
+        """Whether the ratio counts: the baseline was what it is in other measurements."""
+        return "baseline_shift" not in self.quality
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -66,7 +71,7 @@ class Trial:
     @property
     def is_believed(self) -> bool:
         """Whether its ratio counts: the baseline beside it was what it is in other trials."""
-        return self.measurement is None or "baseline_shift" not in self.measurement.quality
+        return self.measurement is None or self.measurement.is_believed
 
     @property
     def tolerance(self) -> Tolerance:

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from hpcfair.errors import BadConfig
+from hpcfair.measurement.level import MOST_REPETITIONS
+from hpcfair.measurement.types import Block
 from hpcfair.runtimes import optimisers, registry
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.clock import SystemClock
+from workers.engine.contention import Load
 from workers.engine.errors import CandidateFailed
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.passes import evaluation
@@ -21,6 +24,7 @@ from workers.engine.passes.device import LocalCompiler
 from workers.engine.passes.evaluation import ComparisonEffort, DevicePassEvaluator
 from workers.engine.passes.menu import PassBackend
 from workers.engine.requests import TuningRequest
+from workers.engine.rounds import Rounds
 from workers.engine.types import Network, TargetSpec
 from workers.testing import networks
 
@@ -119,6 +123,28 @@ def test_more_processes_run_as_long_as_it_is_open_whether_code_runs_as_fast(
     with evaluator_of(cnn, tmp_path) as evaluator:
         found = evaluator.compare("none", effort)
     assert {block["process"] for block in found.raw["latency"]["blocks"]} == set(range(ran))
+
+
+def test_code_is_run_again_while_the_other_lists_code_is_off_its_level(
+    cnn: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latencies_ns = [100, 100, 180, 101, 100, *[180] * (1 + MOST_REPETITIONS)]
+
+    def measure(rounds: Rounds, *_: object, process: int) -> None:
+        ns = latencies_ns.pop(0)
+        rounds.loads.append(Load(None, None))
+        rounds.blocks += [Block(process, (ns,), (90,))] * 6
+
+    monkeypatch.setattr(evaluation, "measure_into", measure)
+    with evaluator_of(cnn, tmp_path) as evaluator:
+        repeated = evaluator.compare("none", replace(QUICK, sessions=4))
+        disturbed = evaluator.compare("none", QUICK)
+    assert not latencies_ns
+    assert repeated.raw["latency"]["quality"]["repeated_processes"] == 1
+    assert repeated.latency is not None
+    assert repeated.latency.value == pytest.approx(0.9, abs=0.01)
+    assert disturbed.raw["latency"]["quality"]["baseline_shift"] == pytest.approx(1.8, rel=0.02)
+    assert disturbed.latency is None
 
 
 def test_a_build_is_opened_with_its_list(cnn: Network, tmp_path: Path) -> None:

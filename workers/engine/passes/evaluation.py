@@ -1,11 +1,14 @@
 """Compares lists of compiler passes: time to compile, and latency of the compiled code."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import median
 from typing import Protocol, Self
 
+from hpcfair.measurement.level import BaselineLevel
 from hpcfair.measurement.ratio import ratio_interval
 from hpcfair.measurement.types import Block, Interval
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
@@ -16,6 +19,7 @@ from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import PassComparison, is_open
 from workers.engine.ports import RunningSession
+from workers.engine.repetition import measure_on_level
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.trials import Measurement
 from workers.engine.types import BuildResult
@@ -44,6 +48,13 @@ class ComparisonEffort:
     sessions: int = 1
     most_sessions: int = 1
     half_width: float = 0.01
+
+
+def _latency_ratio(measurement: Measurement | None) -> Interval | None:
+    """The ratio of a measurement, ``None`` if it is not believed; 1 without one, for equal code."""
+    if measurement is None:
+        return Interval(1.0, 1.0, 1.0)
+    return measurement.ratio if measurement.is_believed else None
 
 
 class PassEvaluator(Protocol):
@@ -79,6 +90,7 @@ class DevicePassEvaluator:
         self._open = ExitStack()
         self._sessions: dict[str, RunningSession] = {}
         self._checks: dict[str, OutputCheck] = {}
+        self._levels: defaultdict[str, BaselineLevel] = defaultdict(BaselineLevel)
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +129,7 @@ class DevicePassEvaluator:
         return PassComparison(
             outcome="measured",
             compile=ratio_interval(blocks),
-            latency=latency.ratio if latency else Interval(1.0, 1.0, 1.0),
+            latency=_latency_ratio(latency),
             same_code=same,
             fingerprint=fingerprint,
             compile_s=median(ns for block in blocks for ns in block.candidate_ns) / 1e9,
@@ -145,17 +157,19 @@ class DevicePassEvaluator:
         done, needed = 0, effort.sessions
         while done < needed:
             for process in range(done, needed):
-                self._run_process(rounds, build, against, rule, process)
+                run = partial(self._run_process, rounds, build, against, rule, process)
+                measure_on_level(self._levels[against], rounds, run, self._close)
             done = needed
             # Doubled rather than increased by one: an interval that is inspected after every
             # process excludes the true ratio too often.
-            if is_open(rounds.measurement(rule).ratio):
+            measurement = rounds.measurement(rule)
+            if is_open(measurement.ratio) or not measurement.is_believed:
                 needed = max(done, min(2 * done, effort.most_sessions))
-        return rounds.measurement(rule)
+        return measurement
 
     def _run_process(
         self, rounds: Rounds, build: BuildResult, against: str, rule: StopRule, process: int
-    ) -> None:
+    ) -> bool:
         """Add the rounds of one more pair of processes; the first one checks the outputs."""
         if process:
             self._close()
@@ -164,6 +178,7 @@ class DevicePassEvaluator:
                 self._check(session, build, against)
             baseline, clock = self._baseline_session(against), self._context.clock
             measure_into(rounds, baseline, session, rule, clock, process=process)
+        return True
 
     def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
         """Reject outputs beyond the limits, or worse than the other list's, NaN and infinity aside:

@@ -28,6 +28,8 @@ class PassComparison:
 
     Attributes:
         outcome: ``measured``, or the failure class.
+        latency: ``None`` also if the measurement is not believed: the other list's code was off the
+            level of its latency.
         same_code: Whether both compile to the same code; ``latency`` is then 1 without a
             measurement.
         compile_s: Median compile time of this list.
