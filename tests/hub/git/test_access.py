@@ -79,7 +79,7 @@ def test_files_behind_a_gate_are_for_whom_it_opened(
     assert client.get(address).status_code == 401
     refused = client.get(address, headers=asked)
     assert refused.status_code == 403
-    assert b"whose request was accepted" in refused.content
+    assert b"is restricted" in refused.content
     access_grant(actor=charlie, mlmodel=galaxy, user=bob)
     assert client.get(address, headers=asked).status_code == 200
 
