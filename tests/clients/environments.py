@@ -16,6 +16,8 @@ CLIENTS = Environments(
         "hub-1.19": ("huggingface_hub==1.19.0",),
         "hub-1.33": ("huggingface_hub==1.33.0",),
         "hub-2.4": ("huggingface_hub==2.4.0",),
+        # The last line that keeps the chunks it downloads.
+        "xet-1.1": ("huggingface_hub==0.36.2", "hf_xet==1.1.5"),
         "transformers": (
             "huggingface_hub==2.4.0",
             "transformers==5.23.0",
