@@ -36,7 +36,7 @@ class Format:
 _MODELS: frozenset[ResourceKind] = frozenset({"model"})
 
 #: The canonical JSON-LD comes last, for consumers that take the last of several links. Headers of
-#: answers have room for the last eleven; link sets have all.
+#: answers have room for the last ten; link sets have all.
 FORMATS: tuple[Format, ...] = (
     Format(
         "csl",

@@ -21,9 +21,9 @@ LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"
 
 # Proxies reserve 4 KiB for all headers of an answer; assessors request at most 20 items.
-_MAX_HEADER_BYTES = 3400
+_MAX_HEADER_BYTES = 3300
 # Upper bounds on links of a relation in the header.
-_AT_MOST = {"item": 20, "describedby": 11}
+_AT_MOST = {"item": 20, "describedby": 10}
 _URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
 # Without the characters at which some assessors split a header, even inside addresses.
 _HEADER_CHARACTERS = _URI_CHARACTERS.replace(",", "").replace(";", "")
@@ -111,7 +111,7 @@ def links(description: Description) -> list[Link]:
 
 
 def header(links: Iterable[Link]) -> str:
-    """The ``Link`` header (RFC 8288) of one answer: at most 3400 bytes, 20 items and 11 formats;
+    """The ``Link`` header (RFC 8288) of one answer: at most 3300 bytes, 20 items and 10 formats;
     the least important links are left out first. The link set has all of them."""
     numbered = list(enumerate(links))
     # The last links of a relation have precedence, so that the canonical description stays; of

@@ -40,26 +40,21 @@ def harvest(visitor: Visitor, landing: str, kind: ResourceKind, *, most_bytes: i
     harvested = replace(harvested, linkset=_linkset(visitor, harvested))
     reading = harvested.reading
     policy = _first(visitor, reading.urls(POLICY))
-    described = dict.fromkeys(harvested.targets("describedby"))
     identifiers = dict.fromkeys(url for url in reading.identifiers if is_url(url))
     return replace(
         harvested,
-        metadata=_answers(visitor, described),
+        metadata=_answers(visitor, harvested.documents),
         negotiated={want: _type_for(visitor.read(landing, want)) for want in negotiated(kind)},
         # Without the landing page, and without resolvers that may not be contacted.
         pids=_answers(
             visitor,
-            (url for url in identifiers if url not in _pages(harvested) and visitor.may_visit(url)),
+            (url for url in identifiers if url not in harvested.pages and visitor.may_visit(url)),
         ),
         files=_files(visitor, harvested, most_bytes),
         policy=policy.answer if policy else None,
         **_conformance(visitor, reading),
         sources=_answers(visitor, (url for url in harvested.own_sources if visitor.may_visit(url))),
     )
-
-
-def _pages(harvested: Harvest) -> set[str]:
-    return {harvested.landing.url, harvested.landing.final}
 
 
 def _linkset(visitor: Visitor, harvested: Harvest) -> tuple[Link, ...]:
@@ -117,7 +112,7 @@ def _declared_sizes(harvested: Harvest) -> dict[str, int]:
     }
     for link in harvested.linkset:
         is_new = link.rel == "item" and unquote(link.target) not in listed
-        if is_new and link.anchor in _pages(harvested):
+        if is_new and link.anchor in harvested.pages:
             sizes[link.target] = 0
     return sizes
 

@@ -107,7 +107,7 @@ def _links(harvest: Harvest) -> Outcome:
     dead = [one.url for one in linked if not one.is_ok and one.status != 410]
     answers = harvest.negotiated
     wrong = [f"{a} ({b or 'nothing'})" for a, b in answers.items() if a != b]
-    types = {link.target: link.type for link in harvest.links if link.rel == "describedby"}
+    types = harvest.documents
     wrong += [
         f"{one.url} ({one.media_type or 'nothing'})"
         for one in harvest.metadata

@@ -72,7 +72,7 @@ class Harvest:
         links: Links of the page's ``Link`` header.
         header_bytes: Length of that header.
         linkset: Links of the link set that the header names.
-        metadata: An answer for each ``describedby`` link.
+        metadata: An answer for each of :attr:`documents`.
         negotiated: Requested media type of the page to the received one.
         pids: An answer for each identifier of the record that is an address.
         policy: Answer of the persistence policy that the record names.
@@ -112,6 +112,20 @@ class Harvest:
     def is_tombstone(self) -> bool:
         """Whether the page answers that the record was withdrawn."""
         return self.landing.status == 410
+
+    @property
+    def pages(self) -> set[str]:
+        """Addresses of the landing page: the requested one and the one that answered."""
+        return {self.landing.url, self.landing.final}
+
+    @property
+    def documents(self) -> dict[str, str | None]:
+        """Metadata documents of the page, address to declared media type. The header has room for
+        some of them; the link set has all."""
+        of_page = (link for link in self.linkset if link.anchor in self.pages)
+        return {
+            link.target: link.type for link in (*self.links, *of_page) if link.rel == "describedby"
+        }
 
     def targets(self, rel: str) -> list[str]:
         """Targets of the header's links with this relation, in their order."""

@@ -115,7 +115,7 @@ def test_every_answer_at_the_page_is_linked_and_says_that_others_exist(
         assert len(answer.headers["Link"]) < 4096
         rels = [link.rel for link in links_in(answer.headers["Link"], PAGE)]
         assert rels.count("cite-as") == rels.count("linkset") == rels.count("license") == 1
-        assert rels.count("describedby") == 11
+        assert rels.count("describedby") == 10
         head = client.head(PAGE, headers={"Accept": accept})
         assert head.headers["Link"] == answer.headers["Link"]
         assert head.headers["Content-Type"] == answer.headers["Content-Type"]

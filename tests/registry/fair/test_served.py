@@ -23,8 +23,8 @@ PAGE = "https://hub.example.org/lab/x"
 def test_what_we_send_is_what_is_seen(description: Description) -> None:
     sent = of_landing(description)
     formats = [link for link in sent if link.rel == "describedby"]
-    # A header has the last eleven formats only; the link set has all.
-    in_header = set(sent) - set(formats[:-11])
+    # A header has the last ten formats only; the link set has all.
+    in_header = set(sent) - set(formats[:-10])
     assert set(links_in(header(sent), description.landing)) == in_header
     seen = linkset_in(render_linkset(description), description.linkset_url)
     assert set(seen) == {replace(link, profile=None) for link in links(description)}
