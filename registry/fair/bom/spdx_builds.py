@@ -10,21 +10,8 @@ from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
 from registry.fair.linked.term import ACTIVITIES
-from registry.fair.parts import Software
 
 _JOULES = 1_000_000
-
-
-def software_package(graph: SpdxGraph, software: Software) -> str:
-    """A library that the version requires."""
-    return graph.add(
-        "software_Package",
-        "software",
-        name=software.name,
-        software_packageVersion=software.version,
-        software_packageUrl=software.purl,
-        software_primaryPurpose="library",
-    )
 
 
 def add_builds(

@@ -141,7 +141,7 @@ def test_a_header_has_few_items_and_little_weight() -> None:
     text = header(of_landing(many))
     assert len(text) <= 3500
     assert 0 < text.count('rel="item"') <= 20
-    assert text.count('rel="describedby"') == 11 < len(formats_of("model"))
+    assert text.count('rel="describedby"') == 10 < len(formats_of("model"))
     assert len(targets(of_landing(many), "item")) == 501
     assert len(targets(of_landing(many), "describedby")) == len(formats_of("model"))
 
