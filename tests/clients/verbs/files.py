@@ -52,7 +52,10 @@ def preupload_lfs_files(of: Context) -> None:
     assert of.api.file_exists(name, "a.bin")
 
 
-@works("copy_files", AREA, "Between repositories and revisions of this hub.")
+_LATER = ("1.20", "large files that came by LFS only once the hub has found their chunks")
+
+
+@works("copy_files", AREA, "Between repositories and revisions of this hub.", before=_LATER)
 def copy_files(of: Context) -> None:
     name, other = of.repo({"a.txt": b"a", "a.bin": b"large" * 1000}), of.repo()
     of.api.copy_files(f"hf://{name}/", f"hf://{other}/")
