@@ -82,7 +82,9 @@ def _identity(description: Description) -> dict[str, Any]:
     return {
         "identifier": [
             description.pid,
-            *reversed(description.pages),
+            description.landing,
+            # Another repository may take the name of a deleted one.
+            *([description.concept_landing] if description.is_current else []),
             *([description.doi] if description.doi else []),
             *(
                 {"@type": "PropertyValue", "propertyID": "SWHID", "value": swhid}
