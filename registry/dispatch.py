@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 #: Kind of job to the name of its Celery task; a test checks that workers register these names.
 TASKS: dict[JobKind, str] = {
     JobKind.INSPECT: "workers.tasks.inspect",
+    JobKind.TABLES: "workers.tasks.tables",
     JobKind.TUNE: "workers.tasks.tune",
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",

@@ -123,10 +123,11 @@ class DeviceHealth(TextChoices):
 
 
 class JobKind(TextChoices):
-    """Kinds of jobs, in this order: inspect a network; search configurations; search operator
+    """Kinds of jobs, in this order: inspect a network; read a data set's tables; search configurations; search operator
     schedules; study compiler passes; reproduce builds; assess a metadata record; register a DOI."""
 
     INSPECT = "inspect"
+    TABLES = "tables"
     TUNE = "tune"
     SCHEDULE = "schedule"
     PASSES = "passes"
@@ -136,7 +137,7 @@ class JobKind(TextChoices):
 
 
 #: Kinds of jobs without a target, done by the hub's own workers.
-HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.ASSESS, JobKind.DOI})
+HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.TABLES, JobKind.ASSESS, JobKind.DOI})
 
 
 class JobState(TextChoices):

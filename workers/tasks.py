@@ -25,6 +25,12 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the j
     run.drain([JobKind.INSPECT], here=None)
 
 
+@app.task(name="workers.tasks.tables", ignore_result=True)
+def tables(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
+    """Run all queued jobs that read tables of data sets."""
+    run.drain([JobKind.TABLES], here=None)
+
+
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Run all queued jobs of this machine's target."""

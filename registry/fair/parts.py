@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from registry.fair.datatable import TableDescription
+
 #: Licence of the metadata records, CC0 1.0; that of the files is their owner's.
 METADATA_LICENSE = "https://creativecommons.org/publicdomain/zero/1.0/"
 
@@ -82,7 +84,8 @@ class License:
 class FileDescription:
     """A file of the version or of a build; the bytes at ``url`` never change.
 
-    ``is_available`` is false if they were deleted: ``url`` is then a name only.
+    ``is_available`` is false if they were deleted: ``url`` is then a name only. ``table`` has the
+    columns that were read from a file of a data set.
     """
 
     path: str
@@ -92,6 +95,7 @@ class FileDescription:
     media_type: str
     role: FileRole = "other"
     is_available: bool = True
+    table: TableDescription | None = None
 
     @property
     def content_url(self) -> str | None:

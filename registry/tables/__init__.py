@@ -26,6 +26,7 @@ from registry.tables.results.schedule import (
 from registry.tables.results.trial import Trial
 from registry.tables.search.outbox import OutboxEntry
 from registry.tables.storage.blob import Blob, Upload
+from registry.tables.storage.datatable import DataTable
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.work.device import Device
@@ -34,7 +35,7 @@ from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
-    "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File", "FormerName",
+    "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File", "FormerName",
     "Graph", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode", "Label", "Like", "MLModel",
     "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile", "Record",
     "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",

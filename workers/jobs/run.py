@@ -16,7 +16,7 @@ from workers.engine.errors import (
     ReferenceFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import assess, doi, inspect, passes, reproduce, schedule, tune
+from workers.jobs import assess, datatable, doi, inspect, passes, reproduce, schedule, tune
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 
@@ -31,6 +31,7 @@ class _Work(Protocol):
 
 WORK: dict[str, _Work] = {
     "inspect": inspect.work,
+    "tables": datatable.work,
     "tune": tune.work,
     "schedule": schedule.work,
     "passes": passes.work,
@@ -42,6 +43,7 @@ WORK: dict[str, _Work] = {
 # Called after a success, when the lease has ended.
 _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
     "inspect": (inspect.after, assess.after_change),
+    "tables": (assess.after_change,),
     "tune": (
         reproduce.plan_after_search,
         schedule.plan_after_search,

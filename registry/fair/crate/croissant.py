@@ -1,4 +1,5 @@
-"""Croissant 1.1: a model's measurements and tuning log, or the files of a data set.
+"""Croissant 1.1: a model's measurements and tuning log, or the files of a data set
+and the columns that were read from them.
 
 The log of a model grows while the hub tunes it, so it is a live data set whose tables have no
 checksum. Published builds are embedded in the document.
@@ -15,6 +16,7 @@ from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
 from registry.fair.crate.measurements import BUILD_COLUMNS, TABLES, Column, MeasurementTable
+from registry.fair.crate.recordsets import record_sets
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import METADATA_LICENSE, Agent, FileDescription
@@ -76,6 +78,7 @@ def _data(description: Description) -> dict[str, Any]:
         "citation": compact(filter(None, (iri(paper.url) for paper in description.papers))),
         "prov:wasDerivedFrom": compact({"@id": one} for one in sources if one),
         "distribution": [_file(file) for file in description.files if file.is_available],
+        "recordSet": record_sets(description.files, _file_id),
     }
 
 
@@ -127,14 +130,18 @@ def _agent(one: Agent) -> dict[str, Any]:
 def _file(file: FileDescription) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        # The official library rejects white space in identifiers, even encoded.
-        "@id": file.path if _PLAIN.fullmatch(file.path) else local("file", file.path),
+        "@id": _file_id(file),
         "name": file.path,
         "contentUrl": file.url,
         "contentSize": f"{file.size_bytes} B",
         "encodingFormat": file.media_type,
         "sha256": file.sha256,
     }
+
+
+def _file_id(file: FileDescription) -> str:
+    # The official library rejects white space in identifiers, even encoded.
+    return file.path if _PLAIN.fullmatch(file.path) else local("file", file.path)
 
 
 def _log_name(description: Description) -> str:

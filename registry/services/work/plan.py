@@ -7,6 +7,7 @@ from django.db import transaction
 
 from hpcfair.formats import has_network
 from registry.errors import Invalid, NotFound
+from registry.fair.datatable import table_format
 from registry.selectors.access import Actor
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.job import unsearched_heads
@@ -26,12 +27,16 @@ BACKGROUND_PRIORITY = 300
 
 
 def plan_inspection(*, actor: Actor, revision: Revision, paths: Iterable[str]) -> None:
-    """Queue the inspection of a model's new revision if its files ``paths`` have a network.
+    """Queue the inspection of a model's new revision if its files ``paths`` have a network, and the
+    reading of a data set's new revision if they may have tables.
 
     Called in the transaction that creates the revision, with its MLModel loaded.
     """
-    if revision.mlmodel.kind == RepositoryKind.MODEL and has_network(paths):
-        job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+    if revision.mlmodel.kind == RepositoryKind.MODEL:
+        if has_network(paths):
+            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+    elif any(map(table_format, paths)):
+        job_submit(actor=actor, kind=JobKind.TABLES, revision=revision)
 
 
 def plan(

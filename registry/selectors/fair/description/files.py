@@ -2,20 +2,28 @@
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from registry.fair.addresses import RepositoryAddress
+from registry.fair.datatable import table_format
 from registry.fair.files import media_type, role
 from registry.fair.parts import FileDescription, NetworkDescription, TensorDescription
+from registry.selectors.results.datatable import Tables
 from registry.selectors.results.testtensor import test_path
 from registry.storage.git import tree_oid
 from registry.tables import Blob, File, Revision, TestTensor
 
 
 def describe_files(
-    files: Sequence[File], address: RepositoryAddress, oid: str
+    files: Sequence[File], address: RepositoryAddress, oid: str, tables: Tables
 ) -> tuple[FileDescription, ...]:
     """The files of the version ``oid``; the rows come with their blobs."""
-    return tuple(_describe(row.path, address.file(oid, row.path), row.blob) for row in files)
+    described = []
+    for row in files:
+        one = _describe(row.path, address.file(oid, row.path), row.blob)
+        table = tables.get((row.blob_id, table_format(row.path) or ""))
+        described.append(replace(one, table=table) if table and table.columns else one)
+    return tuple(described)
 
 
 def describe_tests(

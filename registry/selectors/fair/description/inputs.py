@@ -34,6 +34,7 @@ class DescriptionInputs:
     Attributes:
         files: With their blobs, by path.
         networks: Of the primary ONNX file.
+        tables: Of files of data sets; gated ones are included.
         tests: Test tensors of the network with their blobs, by set, inputs first.
         builds: Live ones; withdrawn ones are in ``histories``.
         measurements, uploaders: Of all revisions together.
@@ -47,6 +48,7 @@ class DescriptionInputs:
     metadata: Mapping[int, DeclaredMetadata]
     identifiers: Mapping[int, VersionIdentifiers]
     networks: Mapping[int, NetworkDescription]
+    tables: Tables
     tests: Mapping[int, Sequence[TestTensor]]
     builds: Mapping[int, Sequence[DescribedBuild]]
     histories: Mapping[int, History]
@@ -91,6 +93,7 @@ def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
         metadata=metadata,
         identifiers=identifiers_of(revisions),
         networks={key: network_of(graph) for key, graph in graphs.items()},
+        tables=_data_tables(revisions, files),
         tests=_tests(graphs),
         builds=builds,
         histories=histories,
@@ -111,6 +114,11 @@ def _files(keys: Collection[int]) -> dict[int, list[File]]:
     for row in rows.order_by("path"):
         files.setdefault(row.revision_id, []).append(row)
     return files
+
+
+def _data_tables(revisions: Sequence[Revision], files: Mapping[int, Sequence[File]]) -> Tables:
+    datasets = [one.pk for one in revisions if one.mlmodel.kind == RepositoryKind.DATASET]
+    return data_tables({row.blob_id for key in datasets for row in files.get(key, ())})
 
 
 def _graphs(keys: Collection[int]) -> dict[int, Graph]:
