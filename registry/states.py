@@ -13,7 +13,7 @@ class Visibility(TextChoices):
 
 
 class RepositoryKind(TextChoices):
-    """Kind of a repository. Only models are inspected and tuned."""
+    """Kind of a repository. Only models are inspected as networks and tuned."""
 
     MODEL = "model"
     DATASET = "dataset"
@@ -123,8 +123,9 @@ class DeviceHealth(TextChoices):
 
 
 class JobKind(TextChoices):
-    """Kinds of jobs, in this order: inspect a network; read a data set's tables; search configurations; search operator
-    schedules; study compiler passes; reproduce builds; assess a metadata record; register a DOI."""
+    """Kinds of jobs, in this order: inspect a network; read a data set's tables; search
+    configurations; search operator schedules; study compiler passes; reproduce builds; assess a
+    metadata record; register a DOI."""
 
     INSPECT = "inspect"
     TABLES = "tables"

@@ -36,6 +36,9 @@ from registry.services.work.plan import plan
 from registry.states import JobKind, RepositoryKind, Role, ToleranceClass
 from registry.tables import Build, MLModel, Revision
 
+#: Upper bound on the tables of a data set whose columns its page shows.
+_TABLES = 3
+
 
 @repository_page
 def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
@@ -57,6 +60,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "running": job_selector.open_jobs(revision),
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
+        "tables": [file for file in description.files if file.table][:_TABLES],
         "findings": findings_of(revision) if context["may_write"] else (),
         "versions": version_list(versions),
         "older": older,

@@ -35,9 +35,9 @@ from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
-    "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File", "FormerName",
-    "Graph", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode", "Label", "Like", "MLModel",
-    "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile", "Record",
+    "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
+    "FormerName", "Graph", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode", "Label", "Like",
+    "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile", "Record",
     "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
     "ScheduleUse", "Tag", "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook",
     "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",

@@ -192,8 +192,8 @@ def _add(kinds: set[str], kind: str | None) -> None:
 def _column(name: str, kinds: set[str], *, is_list: bool = False) -> Column:
     """The column with the narrowest type that all values have."""
     wider = {frozenset({"integer", "float"}): "float", frozenset({"date", "datetime"}): "datetime"}
-    found = next(iter(kinds)) if len(kinds) == 1 else wider.get(frozenset(kinds), "text")
-    return {"name": name, "type": found, "is_list": is_list}
+    kind = next(iter(kinds)) if len(kinds) == 1 else wider.get(frozenset(kinds), "text")
+    return {"name": name, "type": kind, "is_list": is_list}
 
 
 _READERS = {"csv": _read_csv, "tsv": _read_tsv, "jsonl": _read_jsonl, "parquet": read_parquet}

@@ -21,9 +21,14 @@ _REPEATED = 2
 _BYTE_ARRAY = 6
 _PHYSICAL = {0: "boolean", 1: "integer", 2: "integer", 3: "datetime", 4: "float", 5: "float"}
 # Converted types of parquet.thrift: UTF8, ENUM, JSON; DATE; TIMESTAMP_*; (U)INT_*.
-_CONVERTED = {0: "text", 4: "text", 19: "text", 6: "date", 9: "datetime", 10: "datetime"} | {
-    number: "integer" for number in range(11, 19)
-}
+_CONVERTED = {
+    0: "text",
+    4: "text",
+    19: "text",
+    6: "date",
+    9: "datetime",
+    10: "datetime",
+} | dict.fromkeys(range(11, 19), "integer")
 # Members of the union LogicalType: STRING, ENUM, JSON, UUID; DATE; TIMESTAMP; INTEGER.
 _LOGICAL = {1: "text", 4: "text", 12: "text", 6: "date", 8: "datetime", 10: "integer"}
 
@@ -66,7 +71,7 @@ def _columns(schema: list[Any]) -> list[dict[str, Any]]:
 
 def _end(schema: list[Any], at: int) -> int:
     """Position behind the element and all that is in it."""
-    pending, at = 1, at
+    pending = 1
     while pending:
         pending += schema[at].get(5, 0) - 1
         at += 1

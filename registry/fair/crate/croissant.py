@@ -16,7 +16,7 @@ from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
 from registry.fair.crate.measurements import BUILD_COLUMNS, TABLES, Column, MeasurementTable
-from registry.fair.crate.recordsets import record_sets
+from registry.fair.crate.recordsets import encoding_formats, record_sets
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import METADATA_LICENSE, Agent, FileDescription
@@ -134,7 +134,7 @@ def _file(file: FileDescription) -> dict[str, Any]:
         "name": file.path,
         "contentUrl": file.url,
         "contentSize": f"{file.size_bytes} B",
-        "encodingFormat": file.media_type,
+        "encodingFormat": compact(encoding_formats(file)),
         "sha256": file.sha256,
     }
 

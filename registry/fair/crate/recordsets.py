@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from registry.fair.crate.graph import local
-from registry.fair.datatable import ColumnDescription, TableDescription
+from registry.fair.datatable import ColumnDescription, TableDescription, table_format
 from registry.fair.parts import FileDescription
 from registry.fair.serialise import drop_empty
 
@@ -19,13 +19,17 @@ _TYPES = {
     "date": "sc:Date",
     "datetime": "sc:DateTime",
 }
-_PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
+#: Media types as the official library names them; it reads no other names.
+_ALIASES = {"jsonl": "application/jsonlines", "parquet": "application/x-parquet"}
+# Without slashes, which separate a field from its record set.
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def record_sets(
     files: tuple[FileDescription, ...], file_id: Callable[[FileDescription], str]
 ) -> list[dict[str, Any]]:
-    """The record sets of these files, named by path without extension where that is unique.
+    """The record sets of these files, named by path without extension, with ``-``
+    for ``/``, where that is unique.
 
     Args:
         file_id: Gives the identifier of a file in the document.
@@ -39,28 +43,34 @@ def record_sets(
         is_plain = _PLAIN.fullmatch(stem) and stems[stem] == 1 and stem not in taken
         name = stem if is_plain else local("records", file.path)
         if file.table:
-            sets.append(_record_set(name, file, file.table, file_id(file)))
+            sets.append(_record_set(name, file, file.table, file_id(file), taken))
     return sets
 
 
+def encoding_formats(file: FileDescription) -> list[str]:
+    """The media type of the file, and the name that the official library has for it."""
+    alias = _ALIASES.get(table_format(file.path) or "") if file.table else None
+    return [file.media_type, *([alias] if alias else [])]
+
+
 def _stem(file: FileDescription) -> str:
-    return PurePosixPath(file.path).with_suffix("").as_posix()
+    return PurePosixPath(file.path).with_suffix("").as_posix().replace("/", "-")
 
 
 def _record_set(
-    name: str, file: FileDescription, table: TableDescription, source: str
+    name: str, file: FileDescription, table: TableDescription, source: str, taken: set[str]
 ) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": _stem(file),
         "description": f"The {table.rows} rows of {file.path}.",
-        "field": [_field(name, column, source) for column in table.columns],
+        "field": [_field(name, column, source, taken) for column in table.columns],
     }
 
 
-def _field(records: str, column: ColumnDescription, source: str) -> dict[str, Any]:
-    is_plain = _PLAIN.fullmatch(column.name)
+def _field(records: str, column: ColumnDescription, source: str, taken: set[str]) -> dict[str, Any]:
+    is_plain = _PLAIN.fullmatch(column.name) and f"{records}/{column.name}" not in taken
     part = column.name if is_plain else local("column", column.name).removeprefix("#")
     return {
         "@type": "cr:Field",

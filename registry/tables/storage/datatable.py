@@ -18,6 +18,4 @@ class DataTable(models.Model):
     columns = models.JSONField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["blob", "format"], name="data_table_unique")
-        ]
+        constraints = [models.UniqueConstraint(fields=["blob", "format"], name="data_table_unique")]

@@ -113,7 +113,9 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
         library=metadata.library,
         categories=(network.architecture_class,) if network and is_classified else (),
         architectures=metadata.architectures,
-        files=describe_files(files, address, oid, inputs.tables if mlmodel.gate == Gate.OPEN else {}),
+        files=describe_files(
+            files, address, oid, inputs.tables if mlmodel.gate == Gate.OPEN else {}
+        ),
         network=network,
         tests=describe_tests(inputs.tests.get(pk, ()), files, address, oid),
         evaluations=(*metadata.card.evaluations, *accuracy_of(builds, metadata.task)),

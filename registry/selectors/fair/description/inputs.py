@@ -23,7 +23,9 @@ from registry.selectors.fair.description.measurements import measurement_details
 from registry.selectors.fair.description.metadata import DeclaredMetadata, declared_metadata
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.source import source_pids
+from registry.selectors.results.datatable import Tables, data_tables
 from registry.selectors.results.graph import network_of
+from registry.states import RepositoryKind
 from registry.tables import Assessment, Derivation, File, Graph, Revision, TestTensor, User
 
 
