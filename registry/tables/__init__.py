@@ -37,8 +37,8 @@ __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
     "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
     "FormerName", "Graph", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode", "Label", "Like",
-    "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile", "Record",
-    "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
+    "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile",
+    "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
     "ScheduleUse", "Tag", "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook",
     "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip
