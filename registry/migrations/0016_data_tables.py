@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0013_former_names'),
+        ('registry', '0015_default_visibility'),
     ]
 
     operations = [
