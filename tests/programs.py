@@ -149,6 +149,11 @@ REQUIREMENTS = {
         lambda: sys.platform == "linux",
         "this is not Linux",
     ),
+    "processors": Requirement(
+        "threads pinned to processors",
+        lambda: sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1,
+        "this is not Linux with two processors",
+    ),
     "seccomp": Requirement(
         "the filter of system calls",
         lambda: platform.machine() in {"x86_64", "aarch64"},

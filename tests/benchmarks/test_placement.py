@@ -1,13 +1,13 @@
 """Figures of a free and a placed calling thread."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.placement import figures, measure, process_pairs
 from examples.models.catalogue import make
+from tests.programs import needs
 
 
 def test_slow_stretches_show_in_the_gain_and_in_the_share() -> None:
@@ -22,10 +22,7 @@ def test_slow_stretches_show_in_the_gain_and_in_the_share() -> None:
     assert found["blocks"].value == 6
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,
-    reason="needs Linux and two processors",
-)
+@needs("processors")
 def test_blocks_take_turns_in_this_and_in_fresh_processes(tmp_path: Path) -> None:
     own = os.sched_getaffinity(0)
     model = make("digits_mlp", tmp_path / "model")

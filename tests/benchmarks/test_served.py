@@ -59,7 +59,8 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     # Nothing computes in bfloat16 here, and who accepts it accepts what is exact.
     assert bf16 == bf16_hub == exact
     assert int8["speedup"] > exact["speedup"]
-    assert len(hunt.experience) == found["trials"]
+    # Trials whose baseline was off its level teach nothing.
+    assert 0 < len(hunt.experience) <= found["trials"]
     assert found["int8_measured"] is None  # the samples have no labels
     json.dumps(found, allow_nan=False)
 

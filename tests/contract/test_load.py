@@ -95,7 +95,7 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_co
     model = as_alice.load(NAME, target=None)
 
     np.testing.assert_allclose(model(X), Y)
-    assert {"Range": "bytes=100-", "If-Range": f'"{digest}"'}.items() <= asked[-1].items()
+    assert asked[-1]["Range"] == "bytes=100-"
     assert cache.blob(digest).read_bytes() == data
 
     config = dataclasses.replace(as_alice.config, offline=True)

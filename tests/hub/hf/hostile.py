@@ -15,6 +15,7 @@ from tests.hub.hf.odd import HEADERS, ODD_TEXT, QUERY, QUERY_VALUES, RAW, SEGMEN
 #: The value of each part of an address that is likely to name something in the scene.
 KNOWN: dict[str, tuple[str, ...]] = {
     "kind": ("models", "datasets"),
+    "version": ("v1", "v2"),
     "namespace": ("lab",),
     "name": ("galaxy-cnn", "secret", "old-name"),
     "rest": ("main", "main/README.md", "v1", "refs/pr/1", "refs/heads/main/model.onnx"),

@@ -1,12 +1,11 @@
 """The calling thread is placed in confined child processes as well."""
 
-import os
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.programs import needs
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.clock import SystemClock
 from workers.engine.local import LocalDevice
@@ -17,10 +16,7 @@ from workers.engine.testset import make_test_set
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,
-    reason="needs Linux and two processors",
-)
+pytestmark = needs("processors")
 
 
 @pytest.mark.slow
