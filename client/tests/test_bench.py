@@ -100,14 +100,14 @@ def repeated(times_ns: list[int], *rounds: int) -> RepeatedRounds:
 def test_a_process_whose_baseline_is_off_its_level_is_repeated() -> None:
     """Also the first one, as soon as others show that it was off."""
     times_ns = [180, 100, 101, 99, 185, 102]
-    found = repeated(times_ns, 3, 3, 3, 3)
+    actual = repeated(times_ns, 3, 3, 3, 3)
     assert not times_ns
-    assert [block.process for block in found.blocks] == [n for n in range(4) for _ in range(3)]
-    assert {ns for block in found.blocks for ns in block.baseline_ns} == {100, 101, 99, 102}
-    assert found.repetitions == 2
-    assert found.placed == {"baseline"}
-    assert (found.off_level, found.baseline_shift) == ((), None)
-    assert found.verdict(0.03) == "faster"
+    assert [block.process for block in actual.blocks] == [n for n in range(4) for _ in range(3)]
+    assert {ns for block in actual.blocks for ns in block.baseline_ns} == {100, 101, 99, 102}
+    assert actual.repetitions == 2
+    assert actual.placed == {"baseline"}
+    assert (actual.off_level, actual.baseline_shift) == ((), None)
+    assert actual.verdict(0.03) == "faster"
 
 
 def test_a_baseline_that_stays_off_its_level_is_left_out_if_enough_remains() -> None:

@@ -13,13 +13,13 @@ from tests.programs import needs
 def test_slow_stretches_show_in_the_gain_and_in_the_share() -> None:
     quiet = [(8.0, 8.0)] * 3
     slow = [(14.0, 8.0), (14.0, 8.0), (8.0, 8.0)]
-    found = figures([quiet, slow])
-    assert found["free_ms"].value == found["placed_ms"].value == 8.0
-    assert found["slow_free"].value == pytest.approx(1 / 3)
-    assert (found["slow_free"].low, found["slow_free"].high) == (0.0, pytest.approx(2 / 3))
-    assert found["slow_placed"].value == 0
-    assert found["placed_vs_free"].value < 0.9
-    assert found["blocks"].value == 6
+    actual = figures([quiet, slow])
+    assert actual["free_ms"].value == actual["placed_ms"].value == 8.0
+    assert actual["slow_free"].value == pytest.approx(1 / 3)
+    assert (actual["slow_free"].low, actual["slow_free"].high) == (0.0, pytest.approx(2 / 3))
+    assert actual["slow_placed"].value == 0
+    assert actual["placed_vs_free"].value < 0.9
+    assert actual["blocks"].value == 6
 
 
 @needs("processors")

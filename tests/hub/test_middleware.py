@@ -98,19 +98,19 @@ def test_scripts_of_all_sites_read_the_apis(galaxy: MLModel, address: str) -> No
 
 
 def test_a_browsers_question_before_a_request_is_answered(galaxy: MLModel) -> None:
-    asked = {
+    request = {
         **ORIGIN,
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "authorization,content-type",
     }
     for address in ["/api/models/lab/galaxy-cnn/paths-info/main", "/api/v1/models"]:
-        answer = Client().options(address, headers=asked)
+        answer = Client().options(address, headers=request)
         assert (answer.status_code, answer.content) == (204, b"")
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert answer.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
         assert "POST" in answer.headers["Access-Control-Allow-Methods"]
         assert "Access-Control-Allow-Credentials" not in answer.headers
-    odd = {**asked, "Access-Control-Request-Headers": "x;\xe9"}
+    odd = {**request, "Access-Control-Request-Headers": "x;\xe9"}
     answer = Client().options("/api/models", headers=odd)
     assert "Access-Control-Allow-Headers" not in answer.headers
 

@@ -26,12 +26,12 @@ def off(series: list[float]) -> list[float]:
 
 def noticed_at_once(series: list[float]) -> list[int]:
     """Indices of the measurements that were off when they were the newest."""
-    level, found = BaselineLevel(), []
+    level, actual = BaselineLevel(), []
     for latency in series:
         index = level.add(latency)
         if level.is_off(index):
-            found.append(index)
-    return found
+            actual.append(index)
+    return actual
 
 
 def test_the_wrong_trial_of_a_search_is_noticed_and_its_neighbours_are_not() -> None:

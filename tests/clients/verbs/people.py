@@ -13,8 +13,8 @@ PEOPLE, GATED, WEBHOOKS = "People and organisations", "Gated access", "Webhooks"
 
 @works("whoami", PEOPLE, "")
 def whoami(of: Context) -> None:
-    known = of.api.whoami()
-    assert (known["name"], known["auth"]["accessToken"]["role"]) == ("alice", "write")
+    stored = of.api.whoami()
+    assert (stored["name"], stored["auth"]["accessToken"]["role"]) == ("alice", "write")
     assert [org["name"] for org in of.charlie.whoami()["orgs"]] == ["lab"]
     refused(HfHubHTTPError, lambda: of.api.whoami(token="hpf_nobody"), "token", status=401)
 

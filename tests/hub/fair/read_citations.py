@@ -12,57 +12,57 @@ _ORCID = "https://orcid.org/"
 
 
 def csl(data: bytes) -> Told:
-    (told,) = json.loads(data)
-    ((year, month, day),) = told["issued"]["date-parts"]
+    (document,) = json.loads(data)
+    ((year, month, day),) = document["issued"]["date-parts"]
     return {
-        "pid": told["URL"],
-        "doi": f"{_DOI}{told['DOI']}",
-        "title": told["title"],
-        "text": told["abstract"],
-        "version": told["version"],
+        "pid": document["URL"],
+        "doi": f"{_DOI}{document['DOI']}",
+        "title": document["title"],
+        "text": document["abstract"],
+        "version": document["version"],
         "published": f"{year:04d}-{month:02d}-{day:02d}",
-        "creators": [f"{one['given']} {one['family']}" for one in told["author"]],
-        "keywords": told["keyword"].split(", "),
-        "publisher": told["publisher"],
+        "creators": [f"{one['given']} {one['family']}" for one in document["author"]],
+        "keywords": document["keyword"].split(", "),
+        "publisher": document["publisher"],
     }
 
 
 def ris(data: bytes) -> Told:
-    told: dict[str, list[str]] = {}
+    document: dict[str, list[str]] = {}
     for line in data.decode().split("\r\n")[:-1]:
         tag, _, value = line.partition("  - ")
-        told.setdefault(tag, []).append(value)
-    assert list(told)[-1] == "ER"
+        document.setdefault(tag, []).append(value)
+    assert list(document)[-1] == "ER"
     return {
-        "pid": told["UR"][0],
-        "doi": f"{_DOI}{told['DO'][0]}",
-        "title": told["TI"][0],
-        "text": told["AB"][0],
-        "version": told["ET"][0],
-        "published": told["DA"][0].replace("/", "-"),
-        "creators": [" ".join(reversed(one.split(", "))) for one in told["AU"]],
-        "keywords": told["KW"],
-        "publisher": told["PB"][0],
+        "pid": document["UR"][0],
+        "doi": f"{_DOI}{document['DO'][0]}",
+        "title": document["TI"][0],
+        "text": document["AB"][0],
+        "version": document["ET"][0],
+        "published": document["DA"][0].replace("/", "-"),
+        "creators": [" ".join(reversed(one.split(", "))) for one in document["AU"]],
+        "keywords": document["KW"],
+        "publisher": document["PB"][0],
     }
 
 
 def codemeta(data: bytes) -> Told:
-    told = json.loads(data)
-    people = told["author"]
-    pid, swhid, swhid_commit = told["identifier"]
+    document = json.loads(data)
+    people = document["author"]
+    pid, swhid, swhid_commit = document["identifier"]
     return {
         "pid": pid,
-        "landing": told["url"],
-        "doi": told["sameAs"],
+        "landing": document["url"],
+        "doi": document["sameAs"],
         "swhid": swhid,
         "swhid_commit": swhid_commit,
-        "title": told["name"],
-        "text": told["description"],
-        "version": told["version"],
-        "created": told["dateCreated"],
-        "published": told["datePublished"],
-        "modified": told["dateModified"],
-        "license": told["license"],
+        "title": document["name"],
+        "text": document["description"],
+        "version": document["version"],
+        "created": document["dateCreated"],
+        "published": document["datePublished"],
+        "modified": document["dateModified"],
+        "license": document["license"],
         "creators": [one["name"] for one in people],
         "orcids": {one["name"]: one["id"] for one in people if _ORCID in one.get("id", "")},
         "homes": {
@@ -70,26 +70,26 @@ def codemeta(data: bytes) -> Told:
             for one in people
             if "affiliation" in one
         },
-        "keywords": told["keywords"],
-        "papers": {one["id"] for one in told["referencePublication"]},
-        "task": told["applicationSubCategory"],
-        "publisher": told["publisher"]["name"],
+        "keywords": document["keywords"],
+        "papers": {one["id"] for one in document["referencePublication"]},
+        "task": document["applicationSubCategory"],
+        "publisher": document["publisher"]["name"],
     }
 
 
 def prov(data: bytes) -> Told:
-    told = json.loads(data)
+    document = json.loads(data)
 
     def address(name: str) -> str:
         prefix, _, local = name.partition(":")
-        return f"{told['prefix'][prefix]}{local}"
+        return f"{document['prefix'][prefix]}{local}"
 
-    (version,) = told["specializationOf"].values()
+    (version,) = document["specializationOf"].values()
     subject = version["prov:specificEntity"]
-    entity = told["entity"][subject]
+    entity = document["entity"][subject]
     agents = {
-        address(name): told["agent"][name]["prov:label"]
-        for one in told["wasAttributedTo"].values()
+        address(name): document["agent"][name]["prov:label"]
+        for one in document["wasAttributedTo"].values()
         for name in [one["prov:agent"]]
     }
     return {
@@ -105,7 +105,7 @@ def prov(data: bytes) -> Told:
         "orcids": {name: one for one, name in agents.items() if _ORCID in one},
         "parents": {
             address(one["prov:usedEntity"])
-            for one in told["wasDerivedFrom"].values()
+            for one in document["wasDerivedFrom"].values()
             if one["prov:generatedEntity"] == subject
         },
     }

@@ -93,8 +93,8 @@ def _false_relations(record: Record, stated: Any, datacite: Any) -> list[object]
     else:
         term = "IsIdenticalTo" if record.relation == "copy" else "IsDerivedFrom"
         expected = {record.relation}, [str(record.source).removeprefix("/")], {term}
-    found = kinds, sources, related
-    return [] if found == expected else [("relations", found)]
+    actual = kinds, sources, related
+    return [] if actual == expected else [("relations", actual)]
 
 
 def _false_results(anonymous: httpx.Client, record: Record, stated: Any) -> list[object]:
@@ -116,14 +116,14 @@ def _false_results(anonymous: httpx.Client, record: Record, stated: Any) -> list
     ]
     card = json.loads(forms["cyclonedx"])["metadata"]["component"]["modelCard"]
     shown = card.get("quantitativeAnalysis", {}).get("performanceMetrics", [])
-    told = {
+    document = {
         "CycloneDX": [(one["type"], float(one["value"])) for one in shown],
         "JSON-LD": [
             (one["measurementTechnique"], one["value"])
             for one in _values(stated.get("fair4ml:hasEvaluation", []))
         ],
     }
-    return false + [("results", form, of) for form, of in told.items() if of != metrics]
+    return false + [("results", form, of) for form, of in document.items() if of != metrics]
 
 
 def _values(nodes: Any) -> list[Any]:

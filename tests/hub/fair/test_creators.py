@@ -30,17 +30,17 @@ def made(kind: ResourceKind, actor: User, **card: object) -> MLModel:
 
 def named_in(client: Client, page: str, pid: str, kind: ResourceKind) -> dict[str, list[str]]:
     """By form, the creators that it names; by name in triples, which have no order."""
-    found = {}
+    actual = {}
     for form in formats_of(kind):
         if form.name not in NAMELESS:
             answer = client.get(f"{page}/metadata/{form.name}")
             assert answer.status_code == 200, form.name
-            found[form.name] = CREATORS[form.name](answer.content)
-    found["oai_dc"] = texts(read(_oai(client, pid, "oai_dc")), f"{DC}creator")
-    found["oai_datacite"] = datacite_xml(_oai(client, pid, "oai_datacite"))
+            actual[form.name] = CREATORS[form.name](answer.content)
+    actual["oai_dc"] = texts(read(_oai(client, pid, "oai_dc")), f"{DC}creator")
+    actual["oai_datacite"] = datacite_xml(_oai(client, pid, "oai_datacite"))
     (who,) = re.findall(r"\Aerc:\nwho: +(.*)$", client.get(f"{pid}?info").text, re.MULTILINE)
-    found["erc"] = who.split("; ")
-    return found
+    actual["erc"] = who.split("; ")
+    return actual
 
 
 def _oai(client: Client, pid: str, prefix: str) -> bytes:
@@ -73,8 +73,8 @@ def test_every_form_names_the_creators_of_the_card_and_nobody_else(
     client: Client, charlie: User, lab: object, kind: ResourceKind, names: list[str]
 ) -> None:
     mlmodel = made(kind, charlie, **({"authors": names} if names else {}))
-    found = named_in(client, page_of(mlmodel), pid_of(mlmodel), kind)
-    assert found == expected(kind, names)
+    actual = named_in(client, page_of(mlmodel), pid_of(mlmodel), kind)
+    assert actual == expected(kind, names)
 
 
 @pytest.mark.parametrize("names", [_AUTHORS, []])
@@ -91,9 +91,9 @@ def test_a_tombstone_names_the_same_creators(client: Client, charlie: User, lab:
     mlmodel = made("model", charlie)
     page, pid = page_of(mlmodel), pid_of(mlmodel)
     mlmodel_delete(actor=charlie, mlmodel=mlmodel, reason="Wrong.")
-    found = named_in(client, page, pid, "model")
+    actual = named_in(client, page, pid, "model")
     # OAI-PMH sends no metadata with deleted records.
-    assert found == expected("model", []) | {"oai_datacite": []}
+    assert actual == expected("model", []) | {"oai_datacite": []}
 
 
 def test_each_form_has_a_reader() -> None:

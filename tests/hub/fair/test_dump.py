@@ -61,14 +61,14 @@ def test_the_file_has_every_public_record_as_it_is_served_alone(
     mlmodel_delete(actor=charlie, mlmodel=gone, reason="Wrong.")
     client.force_login(charlie)
 
-    found = lines(client)
+    actual = lines(client)
 
     names = ["lab/galaxy-net", "datasets/lab/galaxies", "lab/odd", "lab/gone"]
     served = [client.get(f"/{name}/metadata/jsonld").json() for name in names]
-    assert [json.loads(line) for line in found] == served
+    assert [json.loads(line) for line in actual] == served
     assert [one["creativeWorkStatus"] for one in served] == [*["Published"] * 3, "Withdrawn"]
-    assert all(same(line, record) for line, record in zip(found, served, strict=True))
-    assert b"secret" not in b"".join(found)
+    assert all(same(line, record) for line, record in zip(actual, served, strict=True))
+    assert b"secret" not in b"".join(actual)
 
 
 def test_records_are_read_and_sent_in_batches(

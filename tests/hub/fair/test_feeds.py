@@ -176,11 +176,11 @@ def test_the_pages_of_a_feed_hold_every_entry_once(
     listed, address = [], f"{HUB}/feeds/changes"
     while address:
         root = feed(client, address)
-        found = links(root)
-        assert found["self"] == address
-        assert found["first"] == root.findtext(f"{ATOM}id") == f"{HUB}/feeds/changes"
+        actual = links(root)
+        assert actual["self"] == address
+        assert actual["first"] == root.findtext(f"{ATOM}id") == f"{HUB}/feeds/changes"
         listed += [one.findtext(f"{ATOM}id") for one in entries(root)]
-        address = found.get("next", "")
+        address = actual.get("next", "")
     gone = [expected[2], expected[5]]
     assert listed == [*gone, *(one for one in expected if one not in gone)]
 
@@ -226,10 +226,10 @@ def test_pages_announce_their_feeds(
     def announced(address: str) -> list[str]:
         page = client.get(address).content.decode()
         parts = page.split('<link rel="alternate" type="application/atom+xml"')[1:]
-        found = [part.partition('href="')[2].partition('"')[0] for part in parts]
-        for one in found:
+        actual = [part.partition('href="')[2].partition('"')[0] for part in parts]
+        for one in actual:
             get(client, one)
-        return found
+        return actual
 
     own = ["/feeds/changes", "/feeds/new"]
     assert announced("/") == own

@@ -135,14 +135,17 @@ def test_the_page_and_the_identifier_lead_to_one_resource(client: Client, record
         assert page["Content-Location"] == version, address
         cited = [one.target for one in links_in(page["Link"], PAGE) if one.rel == "cite-as"]
         assert cited == [pid], address
-        told = client.get(address, headers={"Accept": "application/ld+json"}, follow=True)
+        document = client.get(address, headers={"Accept": "application/ld+json"}, follow=True)
         metadata = f"{own}/metadata/jsonld?revision={revision.oid}"
-        assert told["Content-Location"] == metadata, address
-        assert (told.json()["@id"], told.json()["identifier"][:3]) == (pid, [pid, version, own])
+        assert document["Content-Location"] == metadata, address
+        assert (document.json()["@id"], document.json()["identifier"][:3]) == (
+            pid,
+            [pid, version, own],
+        )
     older = record.revisions.earliest("pk")
     assert older != revision
-    told = client.get(f"{PAGE}?revision={older.oid}", headers={"Accept": "application/ld+json"})
-    assert own not in told.json()["identifier"], "its page shows another version"
+    document = client.get(f"{PAGE}?revision={older.oid}", headers={"Accept": "application/ld+json"})
+    assert own not in document.json()["identifier"], "its page shows another version"
 
 
 @pytest.mark.django_db

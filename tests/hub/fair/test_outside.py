@@ -46,9 +46,9 @@ def test_its_client_finds_everything_from_either_address(
         "identifier": (pid, f"{page}?revision={revision.oid}"),
         "page": (page, page),
     }[way]
-    found = json.loads(run("signposting", "python", "-c", READER, start))
-    of_page = {tuple(link) for _, *link in found["page"]}
-    of_set = {tuple(link) for context, *link in found["linkset"] if context == landing}
+    actual = json.loads(run("signposting", "python", "-c", READER, start))
+    of_page = {tuple(link) for _, *link in actual["page"]}
+    of_set = {tuple(link) for context, *link in actual["linkset"] if context == landing}
     assert ("cite-as", pid, "text/html") in of_page
     assert ("author", "https://orcid.org/0000-0002-1825-0097", "") in of_page
     assert ("license", "https://spdx.org/licenses/Apache-2.0", "") in of_page

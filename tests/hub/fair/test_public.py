@@ -47,9 +47,9 @@ def test_every_interface_is_listed_and_there(client: Client) -> None:
     for one in [*({"href": url} for url in own), *typed]:
         if one["href"].startswith(HUB):
             accept = {"Accept": one.get("type", "*/*")}
-            found = client.get(one["href"].removeprefix(HUB), headers=accept)
-            assert found.status_code == 200
-            assert found["Content-Type"].startswith(one.get("type", ""))
+            actual = client.get(one["href"].removeprefix(HUB), headers=accept)
+            assert actual.status_code == 200
+            assert actual["Content-Type"].startswith(one.get("type", ""))
 
 
 def test_the_list_of_interfaces_is_found_from_its_head_and_from_the_api(client: Client) -> None:

@@ -102,17 +102,17 @@ def test_a_malformed_index_of_results_is_refused_with_the_hubs_words(
     net = make_mlmodel("alice/net", actor=alice)
     api, head = api_of(alice), revision_get(net)
     text = readme(**{"model-index": [{"name": "net", "results": [{"task": {"type": "x"}}]}]})
-    said = r'"model-index\[0\]\.results\[0\]\.dataset" is required'
+    message = r'"model-index\[0\]\.results\[0\]\.dataset" is required'
 
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub_url)
-    with pytest.raises(ValueError, match=f"- Error: README.*{said}"):
+    with pytest.raises(ValueError, match=f"- Error: README.*{message}"):
         RepoCard(text).validate(repo_type="model")
     RepoCard(text).validate(repo_type="dataset")
     card = {"repo_id": "alice/net", "path_in_repo": "README.md"}
-    with pytest.raises(ValueError, match=rf"Invalid metadata in README\.md(.|\n)*{said}"):
+    with pytest.raises(ValueError, match=rf"Invalid metadata in README\.md(.|\n)*{message}"):
         api.upload_file(path_or_fileobj=text.encode(), **card)
     # Other clients do not ask first.
-    with pytest.raises(Invalid, match=said):
+    with pytest.raises(Invalid, match=message):
         commit_files(net, {"README.md": text}, actor=alice)
     assert revision_get(net) == head
 

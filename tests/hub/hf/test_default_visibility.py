@@ -28,8 +28,8 @@ def test_the_default_applies_where_the_creator_chooses_none(
     api.create_repo("lab/data", repo_type="dataset")
     api.create_repo("charlie/own")
 
-    kept = {row.name: row.visibility for row in MLModel.objects.all()}
-    assert kept == {
+    remaining = {row.name: row.visibility for row in MLModel.objects.all()}
+    assert remaining == {
         "none": "private",
         "open": "public",
         "secret": "private",
@@ -76,5 +76,5 @@ def test_the_pages_set_the_default_and_use_it(
     client.post("/new", {"namespace": "lab", "name": "net", "visibility": ""})
     client.post("/new", {"namespace": "lab", "name": "open", "visibility": "public"})
 
-    kept = {row.name: row.visibility for row in MLModel.objects.all()}
-    assert kept == {"net": "private", "open": "public"}
+    remaining = {row.name: row.visibility for row in MLModel.objects.all()}
+    assert remaining == {"net": "private", "open": "public"}

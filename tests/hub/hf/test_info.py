@@ -173,11 +173,11 @@ def test_only_what_is_asked_for_is_told(api_of: ApiOf, galaxy: MLModel) -> None:
 
 
 def test_there_is_no_scanner_and_clients_are_told_so(api_of: ApiOf, galaxy: MLModel) -> None:
-    for told in [
+    for document in [
         api_of().model_info(ID, securityStatus=True),
         api_of().model_info(ID, expand=["securityRepoStatus"]),  # type: ignore[list-item]
     ]:
-        assert told.security_repo_status == {"scansDone": False, "filesWithIssues": []}
+        assert document.security_repo_status == {"scansDone": False, "filesWithIssues": []}
 
 
 def test_public_models_derived_from_a_model_are_counted(
@@ -187,8 +187,8 @@ def test_public_models_derived_from_a_model_are_counted(
         files = {"README.md": readme(base_model=ID)}
         make_mlmodel(f"lab/{name}", actor=charlie, files=files, visibility=visibility)
     commit_files(MLModel.objects.get(name="gone"), {"README.md": readme()}, actor=charlie)
-    told = api_of(charlie).model_info(ID, expand=["childrenModelCount"])
-    assert told.children_model_count == 1
+    document = api_of(charlie).model_info(ID, expand=["childrenModelCount"])
+    assert document.children_model_count == 1
     (listed,) = api_of().list_models(search="galaxy", expand=["childrenModelCount"])
     assert listed.children_model_count == 1
 

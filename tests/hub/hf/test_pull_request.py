@@ -201,9 +201,9 @@ def test_a_squashed_pull_request_is_one_commit_and_merges(
     mine.super_squash_history(ID, branch="refs/pr/1", commit_message="At once")
     commits = mine.list_repo_commits(ID, revision="refs/pr/1")
     assert [commit.title for commit in commits] == ["At once"]
-    found = mine.get_discussion_details(ID, 1)
-    assert found.conflicting_files == []
-    assert [line for line in (found.diff or "").splitlines() if line[:4] == "diff"] == [
+    actual = mine.get_discussion_details(ID, 1)
+    assert actual.conflicting_files == []
+    assert [line for line in (actual.diff or "").splitlines() if line[:4] == "diff"] == [
         "diff --git a/a.txt b/a.txt",
         "diff --git a/c.txt b/c.txt",
     ]

@@ -59,8 +59,8 @@ def test_a_file_is_downloaded_by_its_chunks(
     assert Path(back).read_bytes() == content
     assert served
     (entry,) = api.get_paths_info("alice/m", ["w.bin"])
-    (known,) = hash_files([str(tmp_path / "w.bin")])
-    assert entry.xet_hash == known.hash
+    (stored,) = hash_files([str(tmp_path / "w.bin")])
+    assert entry.xet_hash == stored.hash
 
 
 def test_a_second_version_names_the_chunks_of_the_first(
@@ -95,8 +95,8 @@ def test_the_hub_finds_the_chunks_that_clients_find(
         _put(api, "alice/m", content, f"{number}.bin")
         blobs_chunk()
         (entry,) = api.get_paths_info("alice/m", [f"{number}.bin"])
-        (known,) = hash_files([str(tmp_path / "w")])
-        assert entry.xet_hash == known.hash
+        (stored,) = hash_files([str(tmp_path / "w")])
+        assert entry.xet_hash == stored.hash
 
 
 def test_files_are_copied_between_repositories(api_of: ApiOf, alice: User, bob: User) -> None:

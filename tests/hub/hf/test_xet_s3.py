@@ -100,6 +100,6 @@ def test_a_second_version_comes_from_the_bucket_by_what_differs(
         client.pull("alice/m", tmp_path / "m", revision=versions[0])
         lengths.clear()
         client.pull("alice/m", tmp_path / "m", revision=versions[1])
-    found = hashlib.sha256((tmp_path / "m" / "w.bin").read_bytes()).hexdigest()
-    assert found == hashlib.sha256(_SECOND).hexdigest()
+    actual = hashlib.sha256((tmp_path / "m" / "w.bin").read_bytes()).hexdigest()
+    assert actual == hashlib.sha256(_SECOND).hexdigest()
     assert 0 < sum(lengths) < 500_000

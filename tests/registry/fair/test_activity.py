@@ -67,19 +67,19 @@ def test_the_network_is_described_with_its_measured_accuracy(floor: Floor) -> No
 
 
 def test_the_tools_of_the_hub_are_no_requirements_of_the_model(floor: Floor) -> None:
-    found = described(floor)
-    assert "softwareRequirements" not in jsonld.document(found)
-    crate = {one["@id"]: one for one in rocrate.document(found)["@graph"]}
+    actual = described(floor)
+    assert "softwareRequirements" not in jsonld.document(actual)
+    crate = {one["@id"]: one for one in rocrate.document(actual)["@graph"]}
     assert "softwareRequirements" not in crate[crate["ro-crate-metadata.json"]["about"]["@id"]]
-    assert "softwareRequirements" not in codemeta.document(found)
-    needs = {one["ref"]: one.get("dependsOn") for one in cyclonedx.document(found)["dependencies"]}
-    assert needs[found.pid] is None
+    assert "softwareRequirements" not in codemeta.document(actual)
+    needs = {one["ref"]: one.get("dependsOn") for one in cyclonedx.document(actual)["dependencies"]}
+    assert needs[actual.pid] is None
     sources = {
         one["from"]
-        for one in spdx.document(found)["@graph"]
+        for one in spdx.document(actual)["@graph"]
         if one.get("relationshipType") == "dependsOn"
     }
-    assert found.pid not in sources
+    assert actual.pid not in sources
 
 
 def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Floor) -> None:

@@ -37,8 +37,8 @@ def test_a_name_is_taken_apart_as_its_author_would(name: str, parts: NameParts) 
 @given(st.text())
 def test_no_letter_of_a_name_is_lost(name: str) -> None:
     parts = name_parts(name)
-    found = "".join((parts.family, parts.given_names, parts.particle, parts.suffix))
-    assert sorted("".join(found.split()).replace(",", "")) == sorted(
+    actual = "".join((parts.family, parts.given_names, parts.particle, parts.suffix))
+    assert sorted("".join(actual.split()).replace(",", "")) == sorted(
         "".join(name.split()).replace(",", "")
     )
     assert parts.family or not name.strip()

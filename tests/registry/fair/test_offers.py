@@ -70,8 +70,8 @@ def test_records_state_their_own_licence(name: str) -> None:
 
 def test_files_stay_described() -> None:
     record = json.loads(next(one for one in FORMATS if one.name == "jsonld").render(WITHDRAWN))
-    kept = {one["name"]: (one["contentSize"], one["sha256"]) for one in record["distribution"]}
-    assert kept == {one.path: (str(one.size_bytes), one.sha256) for one in MOST.files}
+    remaining = {one["name"]: (one["contentSize"], one["sha256"]) for one in record["distribution"]}
+    assert remaining == {one.path: (str(one.size_bytes), one.sha256) for one in MOST.files}
     assert len(record["hub:hasBuild"]) == len(MOST.builds) > 0
 
 

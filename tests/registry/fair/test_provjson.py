@@ -46,19 +46,19 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graph]:
 def test_the_library_reads_what_the_canonical_record_says(
     read: dict[str, Graph], name: str
 ) -> None:
-    canonical, told = graph(jsonld.document(EVERY[name])), read[name]
+    canonical, document = graph(jsonld.document(EVERY[name])), read[name]
     for relation, qualified in _RELATIONS.items():
-        wanted = set(canonical.subject_objects(relation))
+        expected = set(canonical.subject_objects(relation))
         if relation == PROV.wasGeneratedBy:
-            wanted |= {(made, activity) for activity, made in canonical[: PROV.generated]}
-        stated = set(told.subject_objects(relation)) | {
+            expected |= {(made, activity) for activity, made in canonical[: PROV.generated]}
+        stated = set(document.subject_objects(relation)) | {
             (subject, node)
-            for subject, statement in told[:qualified]
-            for node in (*told[statement : PROV.entity], *told[statement : PROV.activity])
+            for subject, statement in document[:qualified]
+            for node in (*document[statement : PROV.entity], *document[statement : PROV.activity])
         }
         # The safety scan is a part of the record, not of its provenance.
-        assert stated == {pair for pair in wanted if not str(pair[0]).endswith("#scan")}
-    activities = set(told.subjects(RDF.type, PROV.Activity))
+        assert stated == {pair for pair in expected if not str(pair[0]).endswith("#scan")}
+    activities = set(document.subjects(RDF.type, PROV.Activity))
     assert activities == set(canonical.subjects(RDF.type, PROV.Activity))
     assert len(activities) == len(EVERY[name].activities)
 

@@ -160,8 +160,8 @@ def test_codemeta_uses_no_term_that_its_context_lacks() -> None:
 
 
 def test_codemeta_of_a_withdrawn_version_offers_no_files() -> None:
-    kept, withdrawn = codemeta.document(MOST), codemeta.document(WITHDRAWN)
-    assert {"downloadUrl", "readme"} <= kept.keys()
+    remaining, withdrawn = codemeta.document(MOST), codemeta.document(WITHDRAWN)
+    assert {"downloadUrl", "readme"} <= remaining.keys()
     assert not {"downloadUrl", "readme"} & withdrawn.keys()
 
 

@@ -283,9 +283,9 @@ def test_texts_are_read_where_they_are_texts(net: MLModel, alice: User) -> None:
 
 def test_files_about_the_others_are_never_the_main_one(alice: User) -> None:
     texts = {"README.md": "x" * 5000, "LICENSE": "y" * 6000, ".gitattributes": "z" * 7000}
-    told = make_mlmodel("alice/told", actor=alice, files=texts)
-    assert main_path(revision_get(told)) is None
-    made = commit_files(told, {"model.onnx": b"n"}, actor=alice)
+    document = make_mlmodel("alice/told", actor=alice, files=texts)
+    assert main_path(revision_get(document)) is None
+    made = commit_files(document, {"model.onnx": b"n"}, actor=alice)
     assert main_path(made) == "model.onnx"
 
 
