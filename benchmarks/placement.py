@@ -1,9 +1,9 @@
 """What keeping the calling thread in place gains with ONNX Runtime as it comes.
 
-``make bench NAME=placement [ARGS="--model squeezenet --processes 8 --blocks 12"]``. In fresh
-processes, blocks of runs of one session take turns: the calling thread free, as users have it, and
-kept off the processors that ONNX Runtime pins its workers to. The blocks of one process share its
-memory and threads, and adjacent ones the state of the machine.
+``make bench NAME=placement [ARGS="--model squeezenet --processes 8 --blocks 12"]``. Fresh processes
+take turns: in one the calling thread is free, as users have it, in the other it is kept off the
+processors that ONNX Runtime pins its workers to. Each pair is measured on an idle machine and
+beside one busy process: where the kernel runs the caller depends on other processes.
 """
 
 import argparse
@@ -11,10 +11,11 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
-from statistics import median
+from statistics import mean
 
 import numpy as np
 
@@ -29,105 +30,126 @@ from hpcfair.runtimes import registry
 
 #: Runs of a block, and of a process before its first block.
 RUNS, WARMUP = 25, 10
-#: A block is slow if its median is this many times that of the fastest quarter of all blocks.
+#: A block is slow if its mean is this many times that of the fastest quarter of the blocks of its
+#: pair of processes: other guests of the host slow down whole pairs.
 SLOW = 1.3
+CONDITIONS = ("idle", "busy")
 _BASELINE = "the calling thread free, as ONNX Runtime leaves it"
+_SPIN = "while True: pass"
 
-#: Median milliseconds of a free block and of the placed block beside it.
-Pair = tuple[float, float]
+#: Mean milliseconds of a run, of each block of a process with a free caller and of one with a
+#: placed caller beside it in time.
+Pair = tuple[Sequence[float], Sequence[float]]
 
 
 def main() -> None:
     options = _options()
     facts = environment("onnxruntime", arguments=vars(options))
+    pairs: dict[str, list[Pair]] = {condition: [] for condition in CONDITIONS}
     with tempfile.TemporaryDirectory(prefix="hpcfair-placement-") as folder:
         model = make(options.model, Path(folder) / "model")
-        processes = []
         for number in range(options.processes):
-            wait()
-            processes.append(process_pairs(model, options.blocks))
-            free, placed = zip(*processes[-1], strict=True)
-            say(
-                f"process {number + 1}/{options.processes}: free {median(free):.2f} ms, "
-                f"placed {median(placed):.2f} ms"
-            )
+            for condition in CONDITIONS:
+                wait()
+                with _busy_process() if condition == "busy" else nullcontext():
+                    pair = process_pair(model, options.blocks, placed_first=bool(number % 2))
+                pairs[condition].append(pair)
+                free, placed = map(mean, pair)
+                say(
+                    f"{number + 1}/{options.processes}, {condition}: free {free:.2f} ms, "
+                    f"placed {placed:.2f} ms"
+                )
     report(
         "placement",
-        figures(processes),
+        figures(pairs["idle"]) | figures(pairs["busy"], suffix="_busy"),
         baseline=_BASELINE,
         environment=facts,
-        details={"pairs_ms": processes},
+        details={f"{condition}_ms": pairs[condition] for condition in CONDITIONS},
     )
 
 
-def figures(processes: Sequence[Sequence[Pair]]) -> dict[str, Figure]:
-    """Figures of the pairs of all processes.
+def figures(pairs: Sequence[Pair], *, suffix: str = "") -> dict[str, Figure]:
+    """Figures of the pairs of one condition, their names ended by ``suffix``.
 
     The gain is a ratio of means: a user waits for all runs, and the median hides slow stretches
-    that are rarer than half. Its interval is over processes, as is that of the share.
+    that are rarer than half. Its interval is over pairs of processes.
     """
-    pairs = [pair for process in processes for pair in process]
     free, placed = ([pair[side] for pair in pairs] for side in (0, 1))
-    limit = SLOW * float(np.percentile([*free, *placed], 25))
-    means = [np.mean(process, axis=0) for process in processes]
-    return {
-        "free_ms": spread(free, "ms"),
-        "placed_ms": spread(placed, "ms"),
-        "placed_vs_free": ratio([m[1] for m in means], [m[0] for m in means]),
-        "slow_free": _share([[ms > limit for ms, _ in process] for process in processes]),
-        "slow_placed": _share([[ms > limit for _, ms in process] for process in processes]),
-        "blocks": counted(len(pairs), "pairs of blocks"),
+    limits = [SLOW * float(np.percentile([*chain(*pair)], 25)) for pair in pairs]
+    by_name = {
+        "free_ms": spread(list(map(mean, free)), "ms"),
+        "placed_ms": spread(list(map(mean, placed)), "ms"),
+        "placed_vs_free": ratio(list(map(mean, placed)), list(map(mean, free))),
+        "slow_free": _share(free, limits),
+        "slow_placed": _share(placed, limits),
+        "processes": counted(2 * len(pairs), "processes"),
     }
+    return {f"{name}{suffix}": figure for name, figure in by_name.items()}
 
 
-def _share(is_slow: Sequence[Sequence[bool]]) -> Figure:
-    """Share of slow blocks; the ends are those of the best and the worst process."""
-    each = [float(np.mean(blocks)) for blocks in is_slow]
-    return Figure(float(np.mean(each)), min(each), max(each), "share")
+def _share(processes: Sequence[Sequence[float]], limits: Sequence[float]) -> Figure:
+    """Share of blocks over the limit of their process; the ends are those of the best and the worst
+    process."""
+    each = [
+        mean(ms > limit for ms in blocks) for blocks, limit in zip(processes, limits, strict=True)
+    ]
+    return Figure(mean(each), min(each), max(each), "share")
 
 
-def process_pairs(model: Path, blocks: int) -> list[Pair]:
-    """The pairs of a fresh process."""
+def process_pair(model: Path, blocks: int, *, placed_first: bool) -> Pair:
+    """The blocks of a fresh process with a free caller and of one with a placed caller."""
+    first = process_blocks(model, blocks, is_placed=placed_first)
+    second = process_blocks(model, blocks, is_placed=not placed_first)
+    return (second, first) if placed_first else (first, second)
+
+
+def process_blocks(model: Path, blocks: int, *, is_placed: bool) -> list[float]:
+    """Mean milliseconds of a run in each block of a fresh process."""
     command = [sys.executable, "-m", "benchmarks.placement", "--measure", str(model)]
-    done = subprocess.run(
-        [*command, "--blocks", str(blocks)], check=True, capture_output=True, text=True
-    )
-    return [(free, placed) for free, placed in json.loads(done.stdout)]
+    command += ["--blocks", str(blocks), *(["--placed"] if is_placed else [])]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float(ms) for ms in json.loads(done.stdout)]
 
 
-def measure(model: Path, blocks: int) -> list[Pair]:
-    """Pairs of blocks in this process, free and placed first in turn. Raises RuntimeError if the
-    calling thread cannot be placed here."""
+def measure(model: Path, blocks: int, *, is_placed: bool) -> list[float]:
+    """Mean milliseconds of a run in each block, in this process. Raises RuntimeError if the calling
+    thread cannot be placed here."""
     (path,) = model.glob("*.onnx")
     runtime = registry.open("onnxruntime", path, opener_of(path).default)
     with np.load(model / SAMPLES) as samples:
         inputs = {info.name: samples[f"inputs/{info.name}"][:1] for info in runtime.inputs}
-    placement = CallerPlacement(runtime)
+    placement = CallerPlacement(runtime) if is_placed else nullcontext()
     with placement:
         time_runs(lambda: runtime.run(inputs), WARMUP, 0)
-
-    def block(*, is_placed: bool) -> float:
-        with placement if is_placed else nullcontext():
+    means: list[float] = []
+    for _ in range(blocks):
+        with placement:
             timing = time_runs(lambda: runtime.run(inputs), RUNS, 1)
-        if is_placed and not placement.is_active:
+        if isinstance(placement, CallerPlacement) and not placement.is_active:
             raise RuntimeError("the calling thread cannot be placed: too few processors")
-        return median(timing.samples_ns) / 1e6
+        means.append(mean(timing.samples_ns) / 1e6)
+    return means
 
-    pairs: list[Pair] = []
-    for number in range(blocks):
-        first = block(is_placed=bool(number % 2))
-        second = block(is_placed=not number % 2)
-        pairs.append((second, first) if number % 2 else (first, second))
-    return pairs
+
+@contextmanager
+def _busy_process() -> Iterator[None]:
+    """A process that computes on one processor, of the kernel's choice."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", _SPIN])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m benchmarks.placement")
     parser.add_argument("--model", default="squeezenet", help="of examples/models")
-    parser.add_argument("--processes", type=int, default=10)
-    parser.add_argument("--blocks", type=int, default=12, help="pairs in each process")
-    parser.add_argument("--quick", action="store_true", help="smoke test: two processes")
+    parser.add_argument("--processes", type=int, default=10, help="pairs in each condition")
+    parser.add_argument("--blocks", type=int, default=12, help="in each process")
+    parser.add_argument("--quick", action="store_true", help="smoke test: two pairs")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--placed", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.quick:
         options.processes, options.blocks = 2, 2
@@ -139,4 +161,5 @@ if __name__ == "__main__":
     if arguments.measure is None:
         main()
     else:
-        sys.stdout.write(json.dumps(measure(arguments.measure, arguments.blocks)))
+        blocks_ms = measure(arguments.measure, arguments.blocks, is_placed=arguments.placed)
+        sys.stdout.write(json.dumps(blocks_ms))
