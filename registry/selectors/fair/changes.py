@@ -17,7 +17,7 @@ from registry.selectors.access import readable_repositories
 from registry.selectors.fair.description import describe_many, describe_revisions
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import restore
-from registry.selectors.repository.revision import history
+from registry.selectors.repository.revision import history, is_empty_start
 from registry.states import IdentifierKind, RefKind
 from registry.tables import Identifier, MLModel, Namespace, Revision
 
@@ -87,7 +87,9 @@ def versions_part(
         after, limit: As for :func:`changes_part`.
     """
     tagged = mlmodel.refs.filter(kind=RefKind.TAG).values("revision")
-    own = mlmodel.revisions.filter(Q(pk__in=history(mlmodel, head).values("pk")) | Q(pk__in=tagged))
+    own = mlmodel.revisions.filter(
+        Q(pk__in=history(mlmodel, head).values("pk")) | Q(pk__in=tagged), ~is_empty_start()
+    )
     gone = Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.VERSION)
     times = (mlmodel.updated_at, gone.aggregate(at=Max("withdrawn_at"))["at"])
     rows, last = _merged(own, "created_at", _tombstones(gone), after, limit)

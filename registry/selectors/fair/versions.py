@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from registry.fair.card.card import version_of
 from registry.selectors.fair.identifier import ark_of, identifiers_of, pid_url
+from registry.selectors.repository.revision import is_empty_start
 from registry.states import IdentifierKind, RefKind
 from registry.tables import Identifier, MLModel, Ref
 from registry.validation.card import Card
@@ -36,8 +37,12 @@ class Version:
 
 
 def versions_of(mlmodel: MLModel) -> QuerySet[Identifier]:
-    """The identifiers of all versions of ``mlmodel``, newest first, for :func:`version_list`."""
+    """The identifiers of all versions of ``mlmodel``, newest first, for :func:`version_list`.
+
+    An empty first commit is left out; older hubs gave it an identifier.
+    """
     rows = identifiers_of(mlmodel).filter(kind=IdentifierKind.VERSION)
+    rows = rows.exclude(is_empty_start("revision"))
     return rows.select_related("revision").order_by("-id")
 
 

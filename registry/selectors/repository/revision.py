@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
 
 from registry.errors import NotFound
@@ -55,6 +55,16 @@ def is_newest(revision: Revision) -> bool:
     mlmodel = revision.mlmodel
     heads = mlmodel.refs.filter(kind=RefKind.BRANCH, name=mlmodel.default_branch)
     return heads.filter(revision=revision).exists()
+
+
+def is_empty_start(key: str = "pk") -> Exists:
+    """A condition on rows: whether their revision is the empty first commit of a repository.
+
+    It has no parent and no file but ``.gitattributes``. ``key`` is the field of the rows with the
+    revision's key.
+    """
+    content = File.objects.filter(revision=OuterRef("pk")).exclude(path=".gitattributes")
+    return Exists(Revision.objects.filter(~Exists(content), pk=OuterRef(key), parent=None))
 
 
 def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:

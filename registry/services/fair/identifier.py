@@ -25,7 +25,7 @@ from registry.selectors.fair.description import (
     directory_oids,
 )
 from registry.selectors.fair.identifier import pid_url, restore
-from registry.selectors.repository.revision import revision_get
+from registry.selectors.repository.revision import is_empty_start, revision_get
 from registry.services.fair.derivation import derivations_withdraw
 from registry.states import IdentifierKind, RefKind, Visibility
 from registry.tables import Identifier, MLModel, Revision
@@ -45,7 +45,10 @@ _MINT_ATTEMPTS = 20
 
 
 def identifiers_mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
-    """Mint missing identifiers of ``mlmodel`` and ``revisions``, in the creating transaction."""
+    """Mint missing identifiers of ``mlmodel`` and ``revisions``, in the creating transaction.
+
+    An empty first commit is no version to cite, so it gets none.
+    """
     for start in range(0, len(revisions), _BATCH):
         _mint(mlmodel, revisions[start : start + _BATCH])
 
@@ -128,8 +131,10 @@ def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identi
     minted = set(
         Identifier.objects.filter(revision__in=revisions).values_list("revision_id", flat=True)
     )
+    keys = [revision.pk for revision in revisions]
+    empty = set(Revision.objects.filter(is_empty_start(), pk__in=keys).values_list("pk", flat=True))
     for revision in revisions:
-        if revision.pk not in minted:
+        if revision.pk not in minted | empty:
             yield Identifier(
                 name=ark.mint(settings.NAAN),
                 kind=IdentifierKind.VERSION,

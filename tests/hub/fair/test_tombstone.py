@@ -15,7 +15,7 @@ from registry.services.repository.mlmodel import mlmodel_delete
 from registry.services.storage.prune import revisions_prune
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, Job, MLModel, Revision, User
-from tests.factories import make_mlmodel, readme
+from tests.factories import commit_files, make_mlmodel, readme
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ _EMBEDDED = re.compile(r'<script type="application/ld\+json">(.*?)</script>', re
 def gone(galaxy: MLModel, charlie: User) -> tuple[Identifier, Identifier]:
     """``lab/galaxy-cnn`` was there: the identifiers of the whole and of its newest version."""
     whole = galaxy.identifiers.get(kind=IdentifierKind.CONCEPT)
-    newest = revision_get(galaxy).identifiers.get()
+    newest = commit_files(galaxy, {"notes.txt": "new\n"}, actor=charlie).identifiers.get()
     mlmodel_delete(actor=charlie, mlmodel=galaxy, reason=REASON)
     return whole, newest
 

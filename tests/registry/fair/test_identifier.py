@@ -13,6 +13,7 @@ from django.db import IntegrityError, connection, transaction
 from registry.errors import NotFound
 from registry.fair import ark
 from registry.selectors.access import Actor
+from registry.selectors.fair.description import describe, describe_revisions
 from registry.selectors.fair.identifier import (
     ResolvedIdentifier,
     identifier_get,
@@ -21,13 +22,14 @@ from registry.selectors.fair.identifier import (
     identifiers_of,
     pid_url,
 )
+from registry.selectors.fair.versions import version_list, versions_of
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_move, mlmodel_update
 from registry.services.repository.revision import squash
 from registry.states import IdentifierKind
-from registry.tables import Identifier, MLModel, User
+from registry.tables import Identifier, MLModel, Revision, User
 from tests.factories import commit_files
 
 NOBODY = AnonymousUser()
@@ -52,10 +54,11 @@ def test_a_model_and_each_version_is_named_as_it_is_made(galaxy: MLModel, charli
     commit_files(galaxy, {"a.txt": b"a"}, actor=charlie)
     squash(actor=charlie, mlmodel=galaxy, branch="main", message="one")
     rows = list(identifiers_of(galaxy))
-    assert [row.kind for row in rows] == ["concept", *["version"] * 4]
-    assert [row.revision for row in rows[1:]] == list(galaxy.revisions.order_by("-pk"))
+    assert [row.kind for row in rows] == ["concept", *["version"] * 3]
+    made = galaxy.revisions.order_by("-pk")
+    assert [row.revision for row in rows[1:]] == list(made)[:-1], "the first commit is empty"
     assert [row.oid for row in rows[1:]] == [row.revision.oid for row in rows[1:] if row.revision]
-    assert len({row.name for row in rows}) == 5
+    assert len({row.name for row in rows}) == 4
     assert all(ark.is_checked(settings.NAAN, row.name) for row in rows)
     assert {row.full_name for row in rows} == {"lab/galaxy-cnn"}
     concept, version = identifiers_at(revision_get(galaxy))
@@ -74,7 +77,7 @@ def test_a_copy_has_names_of_its_own(galaxy: MLModel, bob: User) -> None:
     theirs, own = (
         set(identifiers_of(one).values_list("name", flat=True)) for one in (galaxy, copy)
     )
-    assert len(own) == len(theirs) == 3
+    assert len(own) == len(theirs) == 2
     assert not own & theirs
     assert {row.full_name for row in identifiers_of(copy)} == {"bob/mine"}
 
@@ -83,10 +86,10 @@ def test_a_name_that_is_taken_is_drawn_again(
     galaxy: MLModel, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = concept_of(galaxy).name
-    drawn = iter([taken, "h2one", "h2two", "h2three", "h2four"])
+    drawn = iter([taken, "h2one"])
     monkeypatch.setattr(ark, "mint", lambda _: next(drawn))
     made = mlmodel_create(actor=alice, namespace="alice", name="new")
-    assert set(identifiers_of(made).values_list("name", flat=True)) == {"h2two", "h2three"}
+    assert set(identifiers_of(made).values_list("name", flat=True)) == {"h2one"}
     assert concept_of(galaxy).mlmodel == galaxy
 
 
@@ -96,8 +99,8 @@ def test_where_all_names_are_taken_nothing_is_made(
     taken = concept_of(galaxy).name
     monkeypatch.setattr(ark, "mint", lambda _: taken)
     with pytest.raises(IntegrityError), transaction.atomic():
-        identifiers_mint(galaxy, [galaxy.revisions.create(**_columns(galaxy))])
-    assert identifiers_of(galaxy).count() == 3
+        identifiers_mint(galaxy, [_child(galaxy)])
+    assert identifiers_of(galaxy).count() == 2
 
 
 def test_each_spelling_finds_it(galaxy: MLModel) -> None:
@@ -185,9 +188,20 @@ def test_what_was_there_before_there_were_identifiers_is_named(
         assert {row.full_name for row in rows} == {mlmodel.full_name}
     migration.mint(apps, SimpleNamespace(connection=connection))
     assert Identifier.objects.count() == 6
+    # The empty first commit had an identifier there. It resolves, and is no version to cite.
+    newest, start = galaxy.revisions.order_by("-pk")
+    assert found(NOBODY, start.identifiers.get().name).revision == start
+    assert [one.oid for one in version_list(versions_of(galaxy))] == [newest.oid]
+    record = describe(revision_get(galaxy))
+    assert record.versions == (record.pid,)
+    (own,) = describe_revisions([start])
+    assert own.pid == pid_url(start.identifiers.get().name)
+    assert own.versions == (record.pid, own.pid)
 
 
-def _columns(mlmodel: MLModel) -> dict[str, Any]:
+def _child(mlmodel: MLModel) -> Revision:
+    """A revision after the newest, without an identifier."""
     head = revision_get(mlmodel)
     columns = ("tree_oid", "author_line", "message", "created_at")
-    return {"oid": "0" * 40} | {column: getattr(head, column) for column in columns}
+    same = {column: getattr(head, column) for column in columns}
+    return mlmodel.revisions.create(oid="0" * 40, parent=head, **same)

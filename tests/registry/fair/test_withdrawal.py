@@ -87,7 +87,7 @@ def test_tagged_versions_stay_whole_and_others_by_their_cards(
     galaxy.refresh_from_db()
     tagged = described(second, galaxy)
     middle = described(third, galaxy)
-    _, of_second, of_third, of_fourth = versions(galaxy)
+    of_second, of_third, of_fourth = versions(galaxy)
     mlmodel_delete(actor=charlie, mlmodel=galaxy)
 
     assert left_of(of_fourth).title == "Last"

@@ -11,6 +11,7 @@ from registry.selectors.repository.mlmodel import (
     repository_moved,
     repository_replaced,
 )
+from registry.selectors.repository.revision import revision_get
 from registry.services.people.account import member_set
 from registry.services.repository.mlmodel import (
     mlmodel_create,
@@ -27,7 +28,7 @@ MODEL = RepositoryKind.MODEL
 
 @pytest.fixture
 def net(alice: User) -> MLModel:
-    return make_mlmodel("alice/net", actor=alice)
+    return make_mlmodel("alice/net", actor=alice, files={"a.txt": b"a"})
 
 
 def leads_to(name: str, kind: RepositoryKind = MODEL) -> str:
@@ -155,7 +156,7 @@ def test_old_names_of_a_deleted_one_lead_to_its_record(net: MLModel, alice: User
 def test_versions_of_a_moved_one_are_distinguished_from_those_of_its_successor(
     net: MLModel, alice: User
 ) -> None:
-    oid = net.revisions.get().oid
+    oid = revision_get(net).oid
     assert repository_replaced(alice, MODEL, "alice/net", oid) is None, "it has its name"
     mlmodel_move(actor=alice, mlmodel=net, namespace="alice", name="other")
     mlmodel_create(actor=alice, namespace="alice", name="net")

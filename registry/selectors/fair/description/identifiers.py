@@ -8,6 +8,7 @@ from django.db.models.expressions import RawSQL
 
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import DOI_RESOLVER, pid_url
+from registry.selectors.repository.revision import is_empty_start
 from registry.states import IdentifierKind, RefKind
 from registry.tables import Identifier, Ref, Revision
 
@@ -73,6 +74,8 @@ def _rows(
     condition = Q(kind=IdentifierKind.CONCEPT) | Q(revision__in=[*own, *tags])
     if heads:
         condition |= Q(revision__in=_ancestries(heads))
+    # Older hubs gave an identifier to the empty first commit too; it is no version of its own.
+    condition &= Q(revision__in=own) | ~is_empty_start("revision")
     rows = Identifier.objects.filter(condition, mlmodel__in=mlmodels, withdrawn_at=None)
     columns = ("mlmodel", "revision", "name", "doi")
     return [
