@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.isolation.limits import Limits
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
-from workers.engine.requests import Limits
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTask
 from workers.engine.types import Network, TargetSpec
 from workers.testing.networks import describe

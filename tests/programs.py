@@ -28,8 +28,8 @@ from pathlib import Path
 import pytest
 
 from hpcfair import machine
+from hpcfair.isolation import landlock
 from workers.backends import registry
-from workers.engine import landlock
 from workers.fleet.probe import this_machine
 
 _REQUIRED = "HPCFAIR_REQUIRED_PROGRAMS"

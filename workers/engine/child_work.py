@@ -1,6 +1,6 @@
 """The functions that a device calls in its confined child processes.
 
-Arguments arrive as :mod:`workers.engine.wire` delivers them: dataclasses as dictionaries.
+Arguments arrive as :mod:`hpcfair.isolation.wire` delivers them: dataclasses as dictionaries.
 """
 
 import resource

@@ -1,5 +1,8 @@
 """The engine's errors. A failed candidate is a result; these end a search, a session or a check."""
 
+from typing import ClassVar
+
+from hpcfair.isolation.errors import ChildFailed, FailureClass, Refusal
 from workers.engine.types import Outcome
 
 
@@ -7,28 +10,20 @@ class EngineError(Exception):
     """Base of the engine's errors."""
 
 
-class BackendUnavailable(EngineError):
+class BackendUnavailable(EngineError, Refusal):
     """A backend's package or device is missing; the message says how to install it."""
 
+    failure: ClassVar[tuple[FailureClass, str]] = ("infrastructure", "unavailable")
 
-class InvalidCandidate(EngineError):
+
+class InvalidCandidate(EngineError, Refusal):
     """A backend cannot build or run this candidate. Raised inside the child process."""
 
 
-class CandidateFailed(EngineError):
-    """A child process that worked on a candidate ended badly.
+class CandidateFailed(EngineError, ChildFailed):
+    """A child process that worked on a candidate ended badly; ``outcome`` is the failure class."""
 
-    Attributes:
-        outcome: The failure class.
-        cause: Finer than the class: ``memory``, ``wall-clock``, ``cpu-time``, ``file-size``,
-            ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``, ``exception``, ``start``;
-            empty if unknown.
-    """
-
-    def __init__(self, outcome: Outcome, detail: str, cause: str = "") -> None:
-        super().__init__(detail)
-        self.outcome: Outcome = outcome
-        self.cause = cause
+    outcome: Outcome
 
 
 class ReferenceFailed(EngineError):

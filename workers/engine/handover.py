@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, get_args
 
+from hpcfair.isolation.limits import Limits
 from hpcfair.precisions import TOLERANCES
 from workers.engine.errors import CandidateFailed
 from workers.engine.profile import Grade, Profile, profile_from_dict
-from workers.engine.requests import Limits
 from workers.engine.types import BuildResult, canonical_json
 
 #: More than any compiler writes; bounds the work of all readers of a build.

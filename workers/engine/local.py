@@ -14,6 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
+from hpcfair.isolation.limits import Limits
+from hpcfair.isolation.sandbox import LEVELS
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
@@ -21,9 +23,8 @@ from workers.engine.handover import profile_of, remove, result_of
 from workers.engine.local_session import WORK, LocalSession, arrays_of
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.samples import fixed_batch
-from workers.engine.sandbox import LEVELS
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _ARTEFACT = "artefact"
@@ -43,7 +44,7 @@ class LocalDevice:
 
     Attributes:
         isolation: The weakest isolation level of all children so far, one of
-            :data:`workers.engine.sandbox.LEVELS`; ``None`` before the first child.
+            :data:`hpcfair.isolation.sandbox.LEVELS`; ``None`` before the first child.
     """
 
     def __init__(

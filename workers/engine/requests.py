@@ -2,16 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from hpcfair.isolation.limits import Limits
 from workers.engine.types import Network, TargetSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a child process. Exceeding one ends the child, never the worker."""
-
-    wall_s: float = 300.0
-    memory_bytes: int = 8 * 2**30
-    file_bytes: int = 8 * 2**30
 
 
 @dataclass(frozen=True, slots=True)

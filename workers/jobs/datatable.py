@@ -4,12 +4,12 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.fair.datatable import table_format
 from registry.selectors.results.datatable import data_tables
 from registry.services.results.datatable import data_tables_store
 from registry.tickets import FileTicket, JobTicket
 from workers.engine.child import call
-from workers.engine.requests import Limits
 from workers.fleet.probe import ThisMachine
 from workers.jobs.lease import Lease
 from workers.jobs.workspace import fetch, workspace

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.errors import Invalid
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
@@ -13,7 +14,6 @@ from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
 from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
-from workers.engine.requests import Limits
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.errors import Conflict
 from registry.selectors.results.passes import class_trials, pass_trials_of_job
 from registry.services.results.passes import pass_trial_add, plan_pass_study, portfolio_store
@@ -24,7 +25,7 @@ from workers.engine.passes.objective import OBJECTIVES, PassTrial
 from workers.engine.passes.portfolio import greedy
 from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.types import Network
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure

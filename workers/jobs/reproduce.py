@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from hpcfair.precisions import Tolerance
 from registry.errors import Conflict
 from registry.selectors.results.reproduction import builds_of_job, outcomes_of_job
@@ -29,7 +30,7 @@ from workers.engine.handover import protocol_error, remove
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import OutputCheck, Outputs, check, require
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import TestSet
 from workers.engine.types import BuildResult, TargetSpec
 from workers.fleet.probe import ThisMachine

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.selectors.results.schedule import schedules_best
 from registry.services.results.schedule import plan_schedules
 from registry.services.work.attempt import job_note
@@ -16,7 +17,6 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.errors import CandidateFailed
-from workers.engine.requests import Limits
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Network, canonical_json

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.errors import Conflict, RegistryError
 from registry.selectors.results.testtensor import parse_test_path, tests_of_job
 from registry.services.results.testtensor import tests_store
@@ -26,7 +27,7 @@ from workers.engine.handover import protocol_error
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import Outputs, run_reference
 from workers.engine.ports import Array
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.samples import sample_rows
 from workers.engine.testset import EXTRA_MACS, TestSet, make_test_set
 from workers.fleet.probe import this_machine

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.isolation.limits import Limits
 from registry.selectors.results.build import has_confirmed_builds
 from registry.services.work.attempt import job_note
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, SearchBudget, TuningRequest
+from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.engine.strategies import STRATEGIES
 from workers.engine.tune import tune

@@ -20,12 +20,13 @@ from typing import ClassVar
 import pytest
 
 from hpcfair import machine
+from hpcfair.isolation.limits import Limits
 from hpcfair.runtimes import registry
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network, Options, TargetSpec
 from workers.testing import networks

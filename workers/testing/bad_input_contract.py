@@ -13,10 +13,11 @@ import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
+from hpcfair.isolation.limits import Limits
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Array
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network, Outcome, TargetSpec
 from workers.testing import networks, odd_networks

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, cast
 
-from workers.engine import child_serve, child_work, wire
+from hpcfair.isolation import child_serve, wire
+from workers.engine import child_work
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, cast
 
+from hpcfair.isolation.limits import Limits
 from workers.engine import child_work
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 
 
 class ReusedChild:

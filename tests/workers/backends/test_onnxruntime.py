@@ -11,13 +11,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from hpcfair.isolation.limits import Limits
 from tests.workers.backends import rewritable
 from tests.workers.backends.offered import ARM, X86, network_of, values
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 from workers.testing import networks

@@ -10,11 +10,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.isolation.limits import Limits
 from tests.workers.backends import rewritable
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.profile import Profile
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import BuildResult, Network, Options, TargetSpec, TensorSpec
 from workers.testing import networks

@@ -13,6 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.isolation.limits import Limits
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor
@@ -23,7 +24,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.profile import Profile
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import AlternativeFormat, BuildResult, Network, TargetSpec
 from workers.inspection.pt2 import read_pt2

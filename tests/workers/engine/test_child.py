@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hpcfair.isolation.limits import Limits
+from hpcfair.isolation.process import peak_bytes_here
 from tests.programs import needs
 from workers.engine import child as child_module
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
-from workers.engine.process import peak_bytes_here
-from workers.engine.requests import Limits
 from workers.engine.types import TensorSpec
 
 TESTS = Path(__file__).parents[2]
@@ -216,7 +216,7 @@ def test_no_child_outlives_a_killed_worker(tmp_path: Path) -> None:
 import sys, time
 from pathlib import Path
 from workers.engine.child import Child
-from workers.engine.requests import Limits
+from hpcfair.isolation.limits import Limits
 child = Child(Limits(), Path({str(tmp_path)!r}), [Path({str(TESTS)!r})])
 print(child.call("{FUNCTIONS}:pid"), flush=True)
 child.call("{FUNCTIONS}:burn")

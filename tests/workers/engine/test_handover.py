@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcfair.isolation.limits import Limits
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import profile_of
 from workers.engine.profile import CallSite, Kernel, NodeLink, Profile, profile_to_dict
-from workers.engine.requests import Limits
 
 LIMITS = Limits(file_bytes=2**20)
 HONEST = Profile(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpcfair.isolation.limits import Limits
 from tests.workers.engine.cast import NETWORK, TARGET
 from tests.workers.engine.odd_backends import WORDS, OddBackend
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
@@ -19,7 +20,7 @@ from workers.engine.handover import result_of
 from workers.engine.local import LocalDevice
 from workers.engine.local_session import LocalSession
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, TuningRequest
+from workers.engine.requests import TuningRequest
 from workers.engine.types import BuildResult, Network, Options
 
 BACKENDS: dict[str, Backend] = {

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from hpcfair.isolation import landlock, sandbox, seccomp
+from hpcfair.isolation.limits import Limits
 from tests.programs import needs
-from workers.engine import landlock, sandbox, seccomp
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.requests import Limits
 
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
@@ -100,7 +100,7 @@ def test_our_own_code_can_be_read_but_not_what_lies_beside_it(
     child: Child, workspace: Path
 ) -> None:
     root = Path(sandbox.__file__).parents[2]
-    engine = root / "workers/engine/sandbox.py"
+    engine = Path(sandbox.__file__)
     assert child.call(f"{FUNCTIONS}:read_file", path=str(engine))
     if (beside := root / "pyproject.toml").exists():
         assert "Permission denied" in refused(child, "read_file", path=str(beside))
@@ -222,8 +222,8 @@ def test_confining_a_process_with_threads_is_refused(tmp_path: Path) -> None:
     code = f"""
 import threading
 from pathlib import Path
-from workers.engine import sandbox
-from workers.engine.requests import Limits
+from hpcfair.isolation import sandbox
+from hpcfair.isolation.limits import Limits
 stop = threading.Event()
 threading.Thread(target=stop.wait).start()
 try:
@@ -239,8 +239,8 @@ finally:
 def test_without_kernel_support_it_goes_on_and_says_so(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from workers.engine import landlock, sandbox, seccomp
-from workers.engine.requests import Limits
+from hpcfair.isolation import landlock, sandbox, seccomp
+from hpcfair.isolation.limits import Limits
 landlock.abi = lambda: 0
 seccomp._MACHINES.clear()
 print(sandbox.confine(sandbox.Policy(Limits(), Path({str(tmp_path)!r}))))

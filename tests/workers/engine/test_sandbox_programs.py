@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from hpcfair.isolation import seccomp
+from hpcfair.isolation.limits import Limits
 from tests.programs import needs, path_of
-from workers.engine import seccomp
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.requests import Limits
 
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"

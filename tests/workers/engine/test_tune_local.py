@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from hpcfair.isolation.limits import Limits
 from workers.backends.fake.backend import FaultyBackend
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.requests import Limits, SearchBudget, TuningRequest
+from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import JsonLinesTrialStore
 from workers.engine.trials import Prior
 from workers.engine.tune import tune

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from workers.engine import wire
+from hpcfair.isolation import wire
 from workers.engine.ports import Array
 
 

@@ -9,12 +9,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from hpcfair.isolation.limits import Limits
 from registry.errors import CODES
 from registry.tickets import GraphFacts
 from tests.workers.inspection.conftest import Read, Refusal
 from tests.workers.inspection.networks import Net, bert, mlp, resnet18
 from workers.engine.child import call
-from workers.engine.requests import Limits
 from workers.inspection.errors import InspectionError
 from workers.inspection.inspect import choose_primary, inspect, read_folder
 

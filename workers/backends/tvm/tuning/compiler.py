@@ -5,11 +5,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hpcfair.isolation.limits import Limits
 from workers.backends.tvm.tuning.handover import candidates_of
 from workers.backends.tvm.tuning.run_process import RunProcess
 from workers.backends.tvm.tuning.search_process import SearchProcess
 from workers.engine.child import Child
-from workers.engine.requests import Limits
 from workers.engine.schedules.types import (
     ScheduleCandidate,
     ScheduleOutcome,

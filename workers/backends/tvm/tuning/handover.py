@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hpcfair.isolation.limits import Limits
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
-from workers.engine.requests import Limits
 from workers.engine.schedules.types import ScheduleCandidate, ScheduleTask
 from workers.engine.types import Network, TargetSpec
 

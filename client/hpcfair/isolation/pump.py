@@ -7,17 +7,17 @@ import time
 from collections.abc import Sequence
 from typing import IO, Any, Self, cast
 
-from workers.engine import wire
+from hpcfair.isolation import wire
 
 _TAIL_BYTES = 8192
 _PIECE_BYTES = 2**20
 
 
 class Pump:
-    """Transfers bytes between a worker and its child without blocking on a single pipe.
+    """Transfers bytes between a parent and its child without blocking on a single pipe.
 
     A child that fills its error pipe, or dies before it has read its request, would otherwise block
-    its worker for ever.
+    its parent for ever.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], tail: bytearray) -> None:

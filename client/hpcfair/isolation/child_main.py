@@ -1,8 +1,8 @@
-"""Entry point of a child process: ``python -P -m workers.engine.child_main``, run by ``Child``.
+"""Entry point of a child process: ``python -P -m hpcfair.isolation.child_main``, run by ``IsolatedChild``.
 
-Standard input carries one line of JSON (a policy and the worker's process id) and then messages of
-:mod:`workers.engine.wire`; answers leave through a private copy of standard output. NumPy, and
-therefore :mod:`~workers.engine.wire`, starts threads and is imported only after the process is
+Standard input carries one line of JSON (a policy and the parent's process id) and then messages of
+:mod:`hpcfair.isolation.wire`; answers leave through a private copy of standard output. NumPy, and
+therefore :mod:`~hpcfair.isolation.wire`, starts threads and is imported only after the process is
 confined.
 """
 
@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workers.engine.requests import Limits
-from workers.engine.sandbox import Policy, confine
+from hpcfair.isolation.limits import Limits
+from hpcfair.isolation.sandbox import Policy, confine
 
 _PR_SET_PDEATHSIG = 1
 
@@ -24,7 +24,7 @@ def main() -> None:
     """Confine this process, report the isolation level, then serve calls until end of input."""
     requests, answers = _take_pipes()
     hello = json.loads(_read_line(requests))
-    _die_with(hello["worker_pid"])
+    _die_with(hello["parent_pid"])
     level = confine(
         Policy(
             limits=Limits(**hello["limits"]),
@@ -35,16 +35,16 @@ def main() -> None:
         )
     )
     # After confine(), because importing NumPy starts threads that would not be confined.
-    from workers.engine.child_serve import serve  # noqa: PLC0415
+    from hpcfair.isolation.child_serve import serve  # noqa: PLC0415
 
     serve(requests, answers, {"isolation": level})
 
 
 def _take_pipes() -> tuple[int, int]:
-    """Private descriptors of the pipes to the worker.
+    """Private descriptors of the pipes to the parent.
 
     Native libraries print to descriptor 1 and some read 0: output goes to the error log and input
-    is empty, so that only the protocol reaches the worker.
+    is empty, so that only the protocol reaches the parent.
     """
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(2, 1)
@@ -60,18 +60,18 @@ def _read_line(descriptor: int) -> bytes:
     while not line.endswith(b"\n"):
         byte = os.read(descriptor, 1)
         if not byte:
-            sys.exit("the worker closed the pipe before its greeting")
+            sys.exit("the parent closed the pipe before its greeting")
         line += byte
     return line
 
 
-def _die_with(worker_pid: int) -> None:
-    """Let the kernel kill this process when its worker dies."""
+def _die_with(parent_pid: int) -> None:
+    """Let the kernel kill this process when its parent dies."""
     if sys.platform == "linux":
         libc: Any = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != worker_pid:
-        sys.exit("the worker died before its child was ready")
+    if os.getppid() != parent_pid:
+        sys.exit("the parent died before its child was ready")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from workers.engine.child_serve import lacks_memory
-from workers.engine.errors import CandidateFailed
-from workers.engine.requests import Limits
-from workers.engine.types import Outcome
+from hpcfair.isolation.child_serve import lacks_memory
+from hpcfair.isolation.errors import ChildFailed, FailureClass
+from hpcfair.isolation.limits import Limits
 
 #: The only environment variables that a child inherits: others may hold secrets.
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -33,7 +32,7 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
-        [sys.executable, "-P", "-X", "faulthandler", "-m", "workers.engine.child_main"],
+        [sys.executable, "-P", "-X", "faulthandler", "-m", "hpcfair.isolation.child_main"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -82,10 +81,10 @@ def _is_dead(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
-def failure_of(status: int, peak_bytes: int, printed: str, limits: Limits) -> CandidateFailed:
+def failure_of(status: int, peak_bytes: int, printed: str, limits: Limits) -> ChildFailed:
     """The failure of a child that ended by itself, from exit status, memory and last output."""
     name = signal.Signals(-status).name if status < 0 else ""
-    outcome: Outcome = "crash"
+    outcome: FailureClass = "crash"
     match -status:
         case _ if lacks_memory(printed):
             detail, cause = "ran out of memory", "memory"
@@ -104,7 +103,7 @@ def failure_of(status: int, peak_bytes: int, printed: str, limits: Limits) -> Ca
             outcome, cause = "infrastructure", "signal"
         case _:
             detail, cause = f"crashed with {name}", "signal"
-    return CandidateFailed(outcome, detail, cause)
+    return ChildFailed(outcome, detail, cause)
 
 
 def cpu_seconds(pid: int) -> float:

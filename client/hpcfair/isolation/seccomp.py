@@ -82,7 +82,7 @@ _MACHINES = {
 
 
 #: Calls that start a program. A process that may use them must not leave its process group, by
-#: which its worker ends it.
+#: which its parent ends it.
 _STARTING = ("fork", "vfork", "execve", "execveat")
 _LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "setpgid": (109, 154)}
 
@@ -134,7 +134,7 @@ def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
         machine.prlimit64: [
             low[2], _line(_JUMP_EQ, 0, no=3), _argument(2, high=True), _line(_JUMP_EQ, 0, no=1)
         ],
-        # The signal at the worker's death must not be changed.
+        # The signal at the parent's death must not be changed.
         machine.prctl: [low[0], _line(_JUMP_EQ, _PR_SET_PDEATHSIG, yes=1)],
     }.items():  # fmt: skip
         lines.append(_line(_JUMP_EQ, number, no=len(test) + 2))

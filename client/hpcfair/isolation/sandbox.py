@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.engine import landlock, seccomp
-from workers.engine.requests import Limits
+from hpcfair.isolation import landlock, seccomp
+from hpcfair.isolation.limits import Limits
 
 #: Isolation levels, weakest first.
 LEVELS = ("rlimits", "seccomp", "landlock", "landlock+seccomp")
@@ -89,7 +89,7 @@ def confine(policy: Policy) -> str:
     if threads != 1:
         raise RuntimeError(f"confine() needs a process with one thread, this one has {threads}")
     with suppress(OSError):
-        # When memory runs out, this process is killed before hub and worker, but after one that
+        # When memory runs out, this process is killed before its parent, but after one that
         # holds most of the memory (proc_pid_oom_score_adj(5): thousandths of all memory).
         Path("/proc/self/oom_score_adj").write_text("300")
     libc = ctypes.CDLL(None, use_errno=True)

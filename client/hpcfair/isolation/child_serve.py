@@ -1,4 +1,4 @@
-"""Answers a worker's calls inside a confined child process."""
+"""Answers a parent's calls inside a confined child process."""
 
 import errno
 import os
@@ -7,9 +7,8 @@ import traceback
 from importlib import import_module
 from typing import Any
 
-from workers.engine import wire
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
-from workers.engine.types import Outcome
+from hpcfair.isolation import wire
+from hpcfair.isolation.errors import FailureClass, Refusal
 
 _LONGEST_DETAIL = 2000
 #: Messages of native libraries that run out of memory without raising MemoryError.
@@ -50,24 +49,24 @@ def describe(error: BaseException) -> dict[str, str]:
     """Failure class, cause and message of an exception."""
     outcome, cause = classify(error)
     detail = str(error).strip() or type(error).__name__
-    if not isinstance(error, InvalidCandidate | BackendUnavailable):
+    if not isinstance(error, Refusal):
         detail = f"{type(error).__name__}: {detail}"
     return {"outcome": outcome, "cause": cause, "detail": detail[:_LONGEST_DETAIL]}
 
 
-def classify(error: BaseException) -> tuple[Outcome, str]:
+def classify(error: BaseException) -> tuple[FailureClass, str]:
     """Failure class and cause of an exception: the machine's fault or the candidate's."""
     match error:
-        case MemoryError():
+        case Refusal():
+            return error.failure
+        case MemoryError() | OSError(errno=errno.ENOMEM):
             return "crash", "memory"
-        case BackendUnavailable() | ImportError():
+        case ImportError():
             return "infrastructure", "unavailable"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return "infrastructure", "disk"
         case OSError(errno=errno.EFBIG):
             return "crash", "file-size"
-        case OSError(errno=errno.ENOMEM):
-            return "crash", "memory"
     return ("crash", "memory") if lacks_memory(str(error)) else ("invalid", "exception")
 
 

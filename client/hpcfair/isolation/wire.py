@@ -1,4 +1,4 @@
-"""The messages between a worker and its child process: JSON, followed by arrays as raw bytes.
+"""The messages between a parent and its child process: JSON, followed by arrays as raw bytes.
 
 ::
 
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from workers.engine.ports import Array
-
+Array = npt.NDArray[Any]
 #: Largest message: enough for the outputs of a network and its calibration data.
 MAX_BYTES = 2 * 2**30
 _MAX_HEAD_BYTES = 64 * 2**20
