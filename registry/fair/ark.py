@@ -76,6 +76,15 @@ def is_test(address: str) -> bool:
     return f"ark:/{TEST_NAAN}/" in address
 
 
+def test_property(address: str) -> dict[str, str]:
+    """Properties of a schema.org ``PropertyValue`` that marks an ARK of the test authority: the ARK
+    once more, with a note. Empty for other addresses."""
+    if not is_test(address):
+        return {}
+    ark = f"ark:{address.partition('ark:')[2]}"
+    return {"propertyID": "ARK", "value": ark, "description": TEST_NOTE}
+
+
 def written(naan: str, name: str) -> str:
     """The identifier as served and cited: ``ark:/NAAN/name``."""
     return f"ark:/{naan}/{name}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.description import Description
 from registry.fair.iris import identifier_of
 from registry.fair.names import name_parts
@@ -47,7 +48,7 @@ def csl_item(description: Description) -> dict[str, Any]:
         URL=description.pid,
         keyword=", ".join(description.keywords),
         language=next(iter(description.languages), None),
-        note=_withdrawn(description),
+        note=". ".join(_notes(description)),
     )
 
 
@@ -77,7 +78,7 @@ def ris_fields(description: Description) -> Iterator[tuple[str, str]]:
         ("LA", next(iter(description.languages), None)),
         ("DO", _doi(description)),
         ("UR", description.pid),
-        ("N1", _withdrawn(description)),
+        *(("N1", one) for one in _notes(description)),
     ]
     yield from ((tag, value) for tag, value in values if value)
 
@@ -115,6 +116,7 @@ def _doi(description: Description) -> str | None:
     return identifier_of(description.doi).value if description.doi else None
 
 
-def _withdrawn(description: Description) -> str | None:
+def _notes(description: Description) -> list[str]:
     withdrawal = description.withdrawal
-    return f"Withdrawn on {withdrawal.at.date().isoformat()}" if withdrawal else None
+    notes = [f"Withdrawn on {withdrawal.at.date().isoformat()}"] if withdrawal else []
+    return [*notes, TEST_NOTE] if is_test(description.pid) else notes

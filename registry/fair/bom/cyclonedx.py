@@ -104,7 +104,7 @@ def _model(description: Description, references: BomReferences) -> dict[str, Any
         type="machine-learning-model",
         supplier=_supplier(description),
         manufacturer=_manufacturer(description.creators),
-        authors=[_contact(one) for one in description.creators if one.kind == "person"],
+        authors=[_contact(one) for one in description.creators],
         publisher=description.hub.publisher.name,
         group=description.repository.partition("/")[0],
         name=description.name,

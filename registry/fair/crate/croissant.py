@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from registry.fair.activities import BuildDescription
+from registry.fair.ark import test_property
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
 from registry.fair.crate.measurements import BUILD_COLUMNS, TABLES, Column, MeasurementTable
@@ -91,11 +92,13 @@ def table_url(description: Description, table: MeasurementTable) -> str:
 def _record(description: Description) -> dict[str, Any]:
     license = description.license
     publisher = description.hub.publisher
+    marked = test_property(description.pid)
     return {
         "conformsTo": PROFILE,
         "sdLicense": METADATA_LICENSE,
         "citeAs": render_bibtex(description).decode(),
         "url": description.landing,
+        "identifier": {"@type": "sc:PropertyValue"} | marked if marked else None,
         "license": compact(filter(None, map(iri, license.uris if license else ())))
         or (license.expression if license else NO_LICENSE),
         "creator": compact(_agent(one) for one in description.creators),

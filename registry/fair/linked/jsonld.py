@@ -8,7 +8,7 @@ and FAIR4ML have none.
 import json
 from typing import Any
 
-from registry.fair.ark import TEST_NOTE, is_test
+from registry.fair.ark import test_property
 from registry.fair.description import Description, missing_fields
 from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, CONTEXT
@@ -78,10 +78,10 @@ def _identity(description: Description) -> dict[str, Any]:
         "url": iri(description.concept_landing),
         "dct:hasVersion": refs(description.versions),
     }
-    swhids = (description.swhid, description.swhid_revision)
+    pid, swhids = description.pid, (description.swhid, description.swhid_revision)
     return {
         "identifier": [
-            description.pid,
+            pid,
             description.landing,
             # Another repository may take the name of a deleted one.
             *([description.concept_landing] if description.is_current else []),
@@ -90,7 +90,7 @@ def _identity(description: Description) -> dict[str, Any]:
                 {"@type": "PropertyValue", "propertyID": "SWHID", "value": swhid}
                 for swhid in swhids
             ),
-            *_test_ark(description.pid),
+            *([{"@type": "PropertyValue"} | marked] if (marked := test_property(pid)) else []),
         ],
         "url": iri(description.landing),
         "sameAs": iri(description.doi),
@@ -114,14 +114,6 @@ def _identity(description: Description) -> dict[str, Any]:
             "url": iri(description.hub.url),
         },
     }
-
-
-def _test_ark(pid: str) -> list[dict[str, str]]:
-    """The ARK of the test authority once more, as the one form that has room for a note."""
-    if not is_test(pid):
-        return []
-    ark = f"ark:{pid.partition('ark:')[2]}"
-    return [{"@type": "PropertyValue", "propertyID": "ARK", "value": ark, "description": TEST_NOTE}]
 
 
 def _people(description: Description) -> dict[str, Any]:

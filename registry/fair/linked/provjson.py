@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from registry.fair.activities import Activity
+from registry.fair.ark import TEST_NOTE, is_test
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.linked.context import NAMESPACES
@@ -129,6 +130,7 @@ def _version(provenance: _Provenance, description: Description) -> None:
             "dct:issued": _time(moment(description.published)),
             "dct:modified": _time(moment(description.modified)),
             "schema:url": description.landing,
+            "dct:description": TEST_NOTE if is_test(description.pid) else None,
         },
     )
     provenance.state("entity", concept)

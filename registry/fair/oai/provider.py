@@ -12,9 +12,12 @@ from xml.etree.ElementTree import Element
 from registry.fair.description import Description
 from registry.fair.oai.payloads import PAYLOADS
 from registry.fair.oai.request import SECONDS, OaiError, Request
+from registry.fair.parts import METADATA_LICENSE
 from registry.fair.xmltree import element, located, render
 
 _NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
+_RIGHTS = "http://www.openarchives.org/OAI/2.0/rights/"
+_RIGHTS_SCHEMA = "http://www.openarchives.org/OAI/2.0/rights.xsd"
 #: setSpec to setName.
 SETS = {"models": "Models", "datasets": "Data sets"}
 
@@ -151,7 +154,14 @@ def _record(record: OaiRecord, prefix: str) -> Element:
     parts = [_header(record)]
     if record.description:
         parts.append(element("metadata", [PAYLOADS[prefix].write(record.description)]))
+        parts.append(element("about", [_rights()]))
     return element("record", parts)
+
+
+def _rights() -> Element:
+    """Rights in the metadata itself, as section 3 of the OAI-PMH rights guidelines has them."""
+    licence = element("rightsReference", attributes={"ref": METADATA_LICENSE})
+    return element("rights", [licence], located(_RIGHTS, _RIGHTS_SCHEMA))
 
 
 def _header(record: OaiRecord) -> Element:

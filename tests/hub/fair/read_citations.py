@@ -1,68 +1,78 @@
 """Readers of the forms for citing and for provenance: CSL-JSON, RIS, CodeMeta, PROV-JSON.
 
-Each tells fields of a record by the names of :mod:`tests.hub.fair.test_shared_fields`.
+Each reads the fields of a record that :mod:`tests.hub.fair.test_shared_fields` names. A field that
+the record lacks is ``None`` or empty.
 """
 
 import json
 from typing import Any
 
-Told = dict[str, Any]
+Fields = dict[str, Any]
 _DOI = "https://doi.org/"
 _ORCID = "https://orcid.org/"
 
 
-def csl(data: bytes) -> Told:
+def csl(data: bytes) -> Fields:
     (document,) = json.loads(data)
     ((year, month, day),) = document["issued"]["date-parts"]
     return {
         "pid": document["URL"],
-        "doi": f"{_DOI}{document['DOI']}",
+        "doi": _resolved(document.get("DOI")),
         "title": document["title"],
-        "text": document["abstract"],
+        "text": document.get("abstract"),
         "version": document["version"],
         "published": f"{year:04d}-{month:02d}-{day:02d}",
-        "creators": [f"{one['given']} {one['family']}" for one in document["author"]],
-        "keywords": document["keyword"].split(", "),
+        "creators": [_csl_name(one) for one in document.get("author", [])],
+        "keywords": document["keyword"].split(", ") if "keyword" in document else [],
         "publisher": document["publisher"],
     }
 
 
-def ris(data: bytes) -> Told:
-    document: dict[str, list[str]] = {}
+def _resolved(doi: str | None) -> str | None:
+    return f"{_DOI}{doi}" if doi else None
+
+
+def _csl_name(name: dict[str, str]) -> str:
+    parts = ("literal", "given", "non-dropping-particle", "family")
+    return " ".join(name[part] for part in parts if part in name)
+
+
+def ris(data: bytes) -> Fields:
+    document: dict[str, list[Any]] = {}
     for line in data.decode().split("\r\n")[:-1]:
         tag, _, value = line.partition("  - ")
         document.setdefault(tag, []).append(value)
     assert list(document)[-1] == "ER"
     return {
         "pid": document["UR"][0],
-        "doi": f"{_DOI}{document['DO'][0]}",
+        "doi": _resolved(document.get("DO", [None])[0]),
         "title": document["TI"][0],
-        "text": document["AB"][0],
+        "text": document.get("AB", [None])[0],
         "version": document["ET"][0],
         "published": document["DA"][0].replace("/", "-"),
-        "creators": [" ".join(reversed(one.split(", "))) for one in document["AU"]],
-        "keywords": document["KW"],
+        "creators": [" ".join(reversed(one.split(", "))) for one in document.get("AU", [])],
+        "keywords": document.get("KW", []),
         "publisher": document["PB"][0],
     }
 
 
-def codemeta(data: bytes) -> Told:
+def codemeta(data: bytes) -> Fields:
     document = json.loads(data)
-    people = document["author"]
+    people = document.get("author", [])
     pid, swhid, swhid_commit = document["identifier"]
     return {
         "pid": pid,
         "landing": document["url"],
-        "doi": document["sameAs"],
+        "doi": document.get("sameAs"),
         "swhid": swhid,
         "swhid_commit": swhid_commit,
         "title": document["name"],
-        "text": document["description"],
+        "text": document.get("description"),
         "version": document["version"],
         "created": document["dateCreated"],
         "published": document["datePublished"],
         "modified": document["dateModified"],
-        "license": document["license"],
+        "license": document.get("license", []),
         "creators": [one["name"] for one in people],
         "orcids": {one["name"]: one["id"] for one in people if _ORCID in one.get("id", "")},
         "homes": {
@@ -70,14 +80,14 @@ def codemeta(data: bytes) -> Told:
             for one in people
             if "affiliation" in one
         },
-        "keywords": document["keywords"],
-        "papers": {one["id"] for one in document["referencePublication"]},
-        "task": document["applicationSubCategory"],
+        "keywords": document.get("keywords", []),
+        "papers": {one["id"] for one in document.get("referencePublication", [])},
+        "task": document.get("applicationSubCategory"),
         "publisher": document["publisher"]["name"],
     }
 
 
-def prov(data: bytes) -> Told:
+def prov(data: bytes) -> Fields:
     document = json.loads(data)
 
     def address(name: str) -> str:
@@ -89,7 +99,7 @@ def prov(data: bytes) -> Told:
     entity = document["entity"][subject]
     agents = {
         address(name): document["agent"][name]["prov:label"]
-        for one in document["wasAttributedTo"].values()
+        for one in document.get("wasAttributedTo", {}).values()
         for name in [one["prov:agent"]]
     }
     return {
@@ -105,7 +115,7 @@ def prov(data: bytes) -> Told:
         "orcids": {name: one for one, name in agents.items() if _ORCID in one},
         "parents": {
             address(one["prov:usedEntity"])
-            for one in document["wasDerivedFrom"].values()
+            for one in document.get("wasDerivedFrom", {}).values()
             if one["prov:generatedEntity"] == subject
         },
     }

@@ -1,6 +1,7 @@
 """Readers of the forms that are linked data: JSON-LD, Turtle, RDF/XML, RO-Crate, Croissant.
 
-Each tells fields of a record by the names of :mod:`tests.hub.fair.test_shared_fields`.
+Each reads the fields of a record that :mod:`tests.hub.fair.test_shared_fields` names. A field that
+the record lacks is ``None`` or empty.
 """
 
 import json
@@ -9,7 +10,7 @@ from typing import Any
 import rdflib
 from rdflib.term import Node
 
-Told = dict[str, Any]
+Fields = dict[str, Any]
 _SCHEMA = rdflib.Namespace("http://schema.org/")
 _FAIR4ML = rdflib.Namespace("https://w3id.org/fair4ml#")
 _DCT = rdflib.Namespace("http://purl.org/dc/terms/")
@@ -24,52 +25,52 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def jsonld(data: bytes) -> Told:
-    told = json.loads(data)
-    creators, files = told["creator"], told["distribution"]
-    swhids = [one["value"] for one in told["identifier"] if isinstance(one, dict)]
+def jsonld(data: bytes) -> Fields:
+    document = json.loads(data)
+    creators, files = document.get("creator", []), document.get("distribution", [])
+    swhids = [one["value"] for one in document["identifier"] if isinstance(one, dict)]
     return {
-        "pid": told["@id"],
-        "concept": told["dct:isVersionOf"]["@id"],
-        "landing": told["url"],
-        "doi": told["sameAs"],
+        "pid": document["@id"],
+        "concept": document["dct:isVersionOf"]["@id"],
+        "landing": document["url"],
+        "doi": document.get("sameAs"),
         "swhid": swhids[0],
         "swhid_commit": swhids[1],
-        "title": told["name"],
-        "text": told["description"],
-        "version": told["version"],
-        "created": told["dateCreated"],
-        "published": told["datePublished"],
-        "modified": told["dateModified"],
-        "license": told["license"],
+        "title": document["name"],
+        "text": document.get("description"),
+        "version": document["version"],
+        "created": document["dateCreated"],
+        "published": document["datePublished"],
+        "modified": document["dateModified"],
+        "license": document.get("license", []),
         "creators": [one["name"] for one in creators],
-        "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one["@id"]},
+        "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one.get("@id", "")},
         "homes": {
             one["name"]: [(home["name"], home["@id"]) for home in one["affiliation"]]
             for one in creators
             if "affiliation" in one
         },
-        "keywords": told["keywords"],
-        "languages": told["inLanguage"],
+        "keywords": document.get("keywords", []),
+        "languages": document.get("inLanguage", []),
         "files": {one["name"]: one["sha256"] for one in files},
         "sizes": {one["name"]: int(one["contentSize"]) for one in files},
-        "parents": {one["@id"] for one in told["prov:wasDerivedFrom"]},
-        "papers": {one["@id"] for one in told["citation"]},
-        "data": {one["@id"] for one in told.get("fair4ml:trainedOn", [])},
-        "task": told.get("fair4ml:mlTask", {}).get("termCode"),
-        "publisher": told["publisher"]["name"],
+        "parents": {one["@id"] for one in document.get("prov:wasDerivedFrom", [])},
+        "papers": {one["@id"] for one in document.get("citation", [])},
+        "data": {one["@id"] for one in document.get("fair4ml:trainedOn", [])},
+        "task": document.get("fair4ml:mlTask", {}).get("termCode"),
+        "publisher": document["publisher"]["name"],
     }
 
 
-def turtle(data: bytes) -> Told:
+def turtle(data: bytes) -> Fields:
     return _triples(rdflib.Graph().parse(data=data, format="turtle"))
 
 
-def rdfxml(data: bytes) -> Told:
+def rdfxml(data: bytes) -> Fields:
     return _triples(rdflib.Graph().parse(data=data, format="xml"))
 
 
-def _triples(graph: rdflib.Graph) -> Told:
+def _triples(graph: rdflib.Graph) -> Fields:
     (subject,) = graph.subjects(_DCT.isVersionOf)
 
     def nodes(predicate: rdflib.URIRef, of: Node = subject) -> list[Node]:
@@ -82,6 +83,9 @@ def _triples(graph: rdflib.Graph) -> Told:
         (text,) = texts(name, of)
         return text
 
+    def perhaps(name: str) -> str | None:
+        return only(name) if texts(name) else None
+
     creators = {only("name", one): one for one in nodes(_SCHEMA.creator)}
     homes = {name: nodes(_SCHEMA.affiliation, one) for name, one in creators.items()}
     files = {only("name", one): one for one in nodes(_SCHEMA.distribution)}
@@ -91,11 +95,11 @@ def _triples(graph: rdflib.Graph) -> Told:
         "pid": str(subject),
         "concept": str(graph.value(subject, _DCT.isVersionOf)),
         "landing": only("url"),
-        "doi": only("sameAs"),
+        "doi": perhaps("sameAs"),
         "swhid": next(one for one in swhids if ":dir:" in one),
         "swhid_commit": next(one for one in swhids if ":rev:" in one),
         "title": only("name"),
-        "text": only("description"),
+        "text": perhaps("description"),
         "version": only("version"),
         "created": only("dateCreated"),
         "published": only("datePublished"),
@@ -104,9 +108,9 @@ def _triples(graph: rdflib.Graph) -> Told:
         "creators": list(creators),
         "orcids": {name: str(one) for name, one in creators.items() if _ORCID in str(one)},
         "homes": {
-            name: [(only("name", one), str(one)) for one in found]
-            for name, found in homes.items()
-            if found
+            name: [(only("name", one), str(one)) for one in own]
+            for name, own in homes.items()
+            if own
         },
         "keywords": texts("keywords"),
         "languages": texts("inLanguage"),
@@ -120,28 +124,29 @@ def _triples(graph: rdflib.Graph) -> Told:
     }
 
 
-def rocrate(data: bytes) -> Told:
-    told = {one["@id"]: one for one in json.loads(data)["@graph"]}
-    root = told[told["ro-crate-metadata.json"]["about"]["@id"]]
+def rocrate(data: bytes) -> Fields:
+    document = {one["@id"]: one for one in json.loads(data)["@graph"]}
+    root = document[document["ro-crate-metadata.json"]["about"]["@id"]]
 
-    def entities(name: str, of: Told = root) -> list[Told]:
-        return [told[one["@id"]] for one in listed(of.get(name))]
+    def entities(name: str, of: Fields = root) -> list[Fields]:
+        return [document[one["@id"]] for one in listed(of.get(name))]
 
     def names(name: str) -> set[str]:
         return {one["@id"] for one in entities(name)}
 
     identifiers = {one["name"]: one["value"] for one in entities("identifier")}
-    creators, files = entities("creator"), entities("hasPart")
+    creators = entities("creator")
+    files = [one for one in entities("hasPart") if "sha256" in one]
     homes = {one["name"]: entities("affiliation", one) for one in creators}
     return {
         "pid": identifiers["ARK"],
         "concept": root["isVersionOf"]["@id"],
         "landing": root["url"],
-        "doi": identifiers["DOI"],
+        "doi": identifiers.get("DOI"),
         "swhid": identifiers["SWHID of the files"],
         "swhid_commit": identifiers["SWHID of the commit"],
         "title": root["name"],
-        "text": root["description"],
+        "text": root.get("description"),
         "version": root["version"],
         "created": root["dateCreated"],
         "published": root["datePublished"],
@@ -150,12 +155,10 @@ def rocrate(data: bytes) -> Told:
         "creators": [one["name"] for one in creators],
         "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one["@id"]},
         "homes": {
-            name: [(one["name"], one["@id"]) for one in found]
-            for name, found in homes.items()
-            if found
+            name: [(one["name"], one["@id"]) for one in own] for name, own in homes.items() if own
         },
-        "keywords": listed(root["keywords"]),
-        "languages": listed(root["inLanguage"]),
+        "keywords": listed(root.get("keywords")),
+        "languages": listed(root.get("inLanguage")),
         "files": {one["name"]: one["sha256"] for one in files},
         "sizes": {one["name"]: int(one["contentSize"]) for one in files},
         "parents": names("wasDerivedFrom"),
@@ -166,39 +169,37 @@ def rocrate(data: bytes) -> Told:
     }
 
 
-def croissant(data: bytes) -> Told:
+def croissant(data: bytes) -> Fields:
     """Of a data set itself; of a model, the log of its measurements and whose log it is."""
-    told = json.loads(data)
-    creators = listed(told["creator"])
+    document = json.loads(data)
+    creators = listed(document.get("creator"))
     homes = {one["name"]: listed(one.get("affiliation")) for one in creators}
     shared = {
-        "landing": told["url"],
-        "version": told["version"],
-        "created": told["dateCreated"],
-        "published": told["datePublished"],
-        "modified": told["dateModified"],
-        "license": listed(told["license"]),
+        "landing": document["url"],
+        "version": document["version"],
+        "created": document["dateCreated"],
+        "published": document["datePublished"],
+        "modified": document["dateModified"],
+        "license": listed(document["license"]),
         "creators": [one["name"] for one in creators],
         "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one.get("@id", "")},
         "homes": {
-            name: [(one["name"], one["@id"]) for one in found]
-            for name, found in homes.items()
-            if found
+            name: [(one["name"], one["@id"]) for one in own] for name, own in homes.items() if own
         },
-        "keywords": listed(told["keywords"]),
-        "languages": listed(told["inLanguage"]),
-        "publisher": told["publisher"]["name"],
+        "keywords": listed(document.get("keywords")),
+        "languages": listed(document.get("inLanguage")),
+        "publisher": document["publisher"]["name"],
     }
-    if "isLiveDataset" in told:
-        return shared | {"pid": told["isBasedOn"]["@id"]}
-    files = told["distribution"]
+    if "isLiveDataset" in document:
+        return shared | {"pid": document["isBasedOn"]["@id"]}
+    files = document.get("distribution", [])
     return shared | {
-        "pid": told["@id"],
-        "doi": told["sameAs"],
-        "title": told["name"],
-        "text": told["description"],
+        "pid": document["@id"],
+        "doi": document.get("sameAs"),
+        "title": document["name"],
+        "text": document["description"],
         "files": {one["name"]: one["sha256"] for one in files},
         "sizes": {one["name"]: int(one["contentSize"].removesuffix(" B")) for one in files},
-        "parents": {one["@id"] for one in listed(told["prov:wasDerivedFrom"])},
-        "papers": set(listed(told["citation"])),
+        "parents": {one["@id"] for one in listed(document.get("prov:wasDerivedFrom"))},
+        "papers": set(listed(document.get("citation"))),
     }

@@ -7,8 +7,7 @@ card's author wrote, not from the description that all forms are written from.
 
 import csv
 import io
-from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from registry.services.repository.mlmodel import mlmodel_delete
 from registry.states import RepositoryKind
 from registry.tables import Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme
-from tests.hub.fair import read_citations, read_linked, read_records
+from tests.hub.fair.fields import READERS, Fields, agrees
 from tests.hub.fair.records import CARD, DESCRIPTION, FILES, ORCID, TEXT, make_record
 from tests.registry import shopfloor
 
@@ -31,26 +30,6 @@ pytestmark = pytest.mark.django_db
 HUB = "http://127.0.0.1:8000"
 PAGE = "/lab/galaxy-net"
 PAPER = "https://doi.org/10.48550/arXiv.2001.00001"
-Told = dict[str, Any]
-
-READERS: dict[str, Callable[[bytes], Told]] = {
-    "jsonld": read_linked.jsonld,
-    "turtle": read_linked.turtle,
-    "rdfxml": read_linked.rdfxml,
-    "csl": read_citations.csl,
-    "ris": read_citations.ris,
-    "codemeta": read_citations.codemeta,
-    "prov-json": read_citations.prov,
-    "datacite-json": read_records.datacite_json,
-    "datacite-xml": read_records.datacite_xml,
-    "rocrate": read_linked.rocrate,
-    "croissant": read_linked.croissant,
-    "cyclonedx": read_records.cyclonedx,
-    "spdx": read_records.spdx,
-    "cff": read_records.cff,
-    "bibtex": read_records.bibtex,
-    "model-index": read_records.model_index,
-}
 IDENTIFIERS = {"pid", "concept", "landing", "doi", "swhid", "swhid_commit"}
 DATES = {"created", "published", "modified"}
 BYTES = {"files", "sizes"}
@@ -125,7 +104,7 @@ def dataset(charlie: User, lab: object) -> MLModel:
     return make_mlmodel("lab/galaxy-net", actor=charlie, files=files, kind=kind)
 
 
-def truth_of(mlmodel: MLModel) -> Told:
+def truth_of(mlmodel: MLModel) -> Fields:
     """What every form has to say of the newest version, whose card is :data:`CARD`."""
     revision = revision_get(mlmodel)
     version = identifier_of(revision)
@@ -176,31 +155,18 @@ def _register(revision: Revision) -> None:
     Identifier.objects.filter(revision=revision).update(doi="10.5072/galaxy-net")
 
 
-def _agrees(told: Any, truth: Any) -> bool:
-    """Whether both say the same; a moment, as exactly as it is told: a year, a day, a second."""
-    if not isinstance(truth, datetime):
-        return bool(told == truth)
-    text = str(told)
-    if len(text) <= len("2026-11-21"):
-        return truth.astimezone(UTC).date().isoformat().startswith(text)
-    return abs((datetime.fromisoformat(text) - truth).total_seconds()) < 1
-
-
-def _disagreements(client: Client, page: str, oid: str, truth: Told, kind: Any) -> list[Any]:
-    found = []
+def _disagreements(client: Client, page: str, oid: str, truth: Fields, kind: Any) -> list[Any]:
+    disagreements = []
     for form in formats_of(kind):
         answer = client.get(f"{page}/metadata/{form.name}?revision={oid}")
         assert answer.status_code == 200, form.name
-        told = READERS[form.name](answer.content)
+        fields = READERS[form.name](answer.content)
         lacking = CROISSANT_LACKS[kind] if form.name == "croissant" else LACKS.get(form.name, set())
-        assert told.keys() == FIELDS - lacking, (form.name, told.keys() ^ (FIELDS - lacking))
-        for field, value in told.items():
-            # Triples have no order.
-            is_loose = form.name in {"turtle", "rdfxml"} and isinstance(value, list)
-            wanted = sorted(truth[field]) if is_loose else truth[field]
-            if not _agrees(sorted(value) if is_loose else value, wanted):
-                found.append((form.name, field, value, wanted))
-    return found
+        assert fields.keys() == FIELDS - lacking, (form.name, fields.keys() ^ (FIELDS - lacking))
+        for field, value in fields.items():
+            if not agrees(form.name, value, truth[field]):
+                disagreements.append((form.name, field, value, truth[field]))
+    return disagreements
 
 
 @pytest.mark.parametrize("kind", ["model", "dataset"])
@@ -221,10 +187,10 @@ def test_every_form_goes_on_saying_it_when_the_files_are_gone(
     _register(revision)
     truth = truth_of(model)
     mlmodel_delete(actor=charlie, mlmodel=model, reason="Found to be wrong.")
-    found = _disagreements(client, PAGE, revision.oid, truth, "model")
+    disagreements = _disagreements(client, PAGE, revision.oid, truth, "model")
     # To withdraw it is the last change.
-    assert {field for _, field, *_ in found} <= {"modified"}
-    assert all(datetime.fromisoformat(str(value)) for _, _, value, _ in found)
+    assert {field for _, field, *_ in disagreements} <= {"modified"}
+    assert all(datetime.fromisoformat(str(value)) for _, _, value, _ in disagreements)
 
 
 def test_each_form_has_a_reader() -> None:

@@ -19,6 +19,10 @@ _NOTED = (
     "cyclonedx",
     "spdx",
     "rocrate",
+    "croissant",
+    "csl",
+    "ris",
+    "prov-json",
 )
 _OWN = replace(
     LEAST,

@@ -281,3 +281,17 @@ def _written(description: Description) -> bytes:
 def test_texts_of_strangers_stay_texts(text: str) -> None:
     root = read(_written(replace(LEAST, title=text)))
     assert texts(root, f"{DC}title") == [writable(text)]
+
+
+def test_each_record_with_metadata_has_the_rights_in_them() -> None:
+    records = [record_of(MOST), record_of(LEAST), record_of(WITHDRAWN)]
+    root = read(
+        _provider(verb="ListRecords", metadataPrefix="oai_dc").list_records(records, "oai_dc")
+    )
+    rights = "{http://www.openarchives.org/OAI/2.0/rights/}rights"
+    licences = [
+        [one.get("ref") for one in record.iterfind(f"{OAI}about/{rights}/{rights}Reference")]
+        for record in root.iter(f"{OAI}record")
+    ]
+    cc0 = "https://creativecommons.org/publicdomain/zero/1.0/"
+    assert licences == [[cc0], [cc0], []], "a deleted record has no metadata"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair import codemeta, references
+from registry.fair.ark import TEST_NOTE
 from registry.fair.parts import Agent, License
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run
@@ -105,7 +106,7 @@ def test_a_reader_of_ris_finds_every_field(folder: Path) -> None:
     assert most["doi"] == "10.5072/galaxy-cnn.v2"
     assert most["urls"] == [MOST.pid]
     assert "authors" not in read["least"]
-    assert read["withdrawn"]["notes"] == ["Withdrawn on 2026-04-02"]
+    assert read["withdrawn"]["notes"] == ["Withdrawn on 2026-04-02", TEST_NOTE]
 
 
 def test_names_have_their_parts() -> None:
