@@ -65,6 +65,7 @@ urlpatterns = [
     path("feeds/by/<str:namespace>", feeds.of_namespace, name="feed-namespace"),
     path("terms", terms.terms, name="terms"),
     path("shapes/record", shapes.record, name="shape-record"),
+    path("shapes/core", shapes.core, name="shape-core"),
     path("policy", policy.policy, name="policy"),
     re_path(
         rf"^(?P<namespace>[^/]+)/(?P<name>[^/]+)/tests/(?P<oid>{OID_PATTERN})/(?P<path>.+)$",

@@ -232,3 +232,8 @@ class Hub:
     policy_url: str
     shape_url: str
     publisher: Organization
+
+    @property
+    def core_shape_url(self) -> str:
+        """The SHACL shape of all records."""
+        return f"{self.url}/shapes/core"

@@ -1,8 +1,9 @@
 """Run by the environment ``linked``: what independent readers find in documents of ours.
 
 ``linked_data.py FOLDER`` reads each ``NAME.jsonld`` and ``NAME.ttl`` there and checks them against
-the shape in ``shape.ttl``. It writes one JSON object: name to ``same`` (whether both hold the same
-triples), ``triples`` (their number), ``conforms`` and ``report``.
+the shape in ``shape.ttl``, and against that in ``core.ttl`` if there is one. It writes one JSON
+object: name to ``same`` (whether both hold the same triples), ``triples`` (their number),
+``conforms``, ``conforms_to_core`` and ``report``.
 """
 
 import json
@@ -33,7 +34,7 @@ def _plain(term: Any) -> Any:
     return term
 
 
-def _seen(document: Path, shape: rdflib.Graph) -> dict[str, object]:
+def _seen(document: Path, shape: rdflib.Graph, core: rdflib.Graph | None) -> dict[str, object]:
     turtle = document.with_suffix(".ttl")
     strict = _triples(turtle, ox.RdfFormat.TURTLE)
     conforms, _, report = pyshacl.validate(str(turtle), shacl_graph=shape)
@@ -41,6 +42,9 @@ def _seen(document: Path, shape: rdflib.Graph) -> dict[str, object]:
         "same": strict == _triples(document, ox.RdfFormat.JSON_LD),
         "triples": len(strict),
         "conforms": conforms,
+        "conforms_to_core": None
+        if core is None
+        else pyshacl.validate(str(turtle), shacl_graph=core)[0],
         "report": report,
     }
 
@@ -48,9 +52,12 @@ def _seen(document: Path, shape: rdflib.Graph) -> dict[str, object]:
 def main() -> None:
     folder = Path(sys.argv[1])
     shape = rdflib.Graph().parse(folder / "shape.ttl")
-    # Raises where the shape breaks SHACL's own rules.
-    pyshacl.validate(rdflib.Graph(), shacl_graph=shape, meta_shacl=True)
-    seen = {one.stem: _seen(one, shape) for one in sorted(folder.glob("*.jsonld"))}
+    path = folder / "core.ttl"
+    core = rdflib.Graph().parse(path) if path.exists() else None
+    # Raises where a shape breaks SHACL's own rules.
+    for one in filter(None, (shape, core)):
+        pyshacl.validate(rdflib.Graph(), shacl_graph=one, meta_shacl=True)
+    seen = {one.stem: _seen(one, shape, core) for one in sorted(folder.glob("*.jsonld"))}
     print(json.dumps(seen))
 
 

@@ -17,6 +17,8 @@ from workers.assessment.visitor import Visit, Visitor
 
 #: ``Accept`` header of browsers.
 _BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+#: Upper bound on the shapes of a record that are fetched.
+_MAX_SHAPES = 4
 _TURTLE = "text/turtle"
 #: Upper bounds on requested files and on requested documents of each relation.
 MOST_FILES = 100
@@ -75,12 +77,15 @@ def _type_for(visit: Visit) -> str:
 
 
 def _conformance(visitor: Visitor, reading: Reading) -> dict[str, Any]:
-    shape = _first(visitor, reading.urls(DCT.conformsTo), _TURTLE)
-    if shape is None:
+    """An answer of the shapes that the record names, one that failed if any, and all violations."""
+    named = sorted(url for url in reading.urls(DCT.conformsTo) if visitor.may_visit(url))
+    shapes = [visitor.read(url, _TURTLE) for url in named[:_MAX_SHAPES]]
+    if not shapes:
         return {}
-    answer = shape.answer
-    faults = violations(reading, shape.body, answer.url) if answer.is_ok else ()
-    return {"shape": answer, "violations": faults}
+    served = [one for one in shapes if one.answer.is_ok]
+    failed = next((one.answer for one in shapes if not one.answer.is_ok), shapes[-1].answer)
+    faults = (fault for one in served for fault in violations(reading, one.body, one.answer.url))
+    return {"shape": failed, "violations": tuple(dict.fromkeys(faults))}
 
 
 def _first(visitor: Visitor, urls: list[str], accept: str = "*/*") -> Visit | None:

@@ -106,7 +106,7 @@ def _identity(description: Description) -> dict[str, Any]:
         "keywords": list(description.keywords),
         "inLanguage": list(description.languages),
         "dct:isVersionOf": drop_empty(**concept),
-        "dct:conformsTo": None if missing_fields(description) else ref(description.hub.shape_url),
+        "dct:conformsTo": refs(_shapes(description)),
         "includedInDataCatalog": {
             "@id": f"{description.hub.url}/catalog",
             "@type": "DataCatalog",
@@ -114,6 +114,11 @@ def _identity(description: Description) -> dict[str, Any]:
             "url": iri(description.hub.url),
         },
     }
+
+
+def _shapes(description: Description) -> list[str]:
+    hub = description.hub
+    return [*([] if missing_fields(description) else [hub.shape_url]), hub.core_shape_url]
 
 
 def _people(description: Description) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What the hub says of itself: its interfaces, its terms, its shape, its promises."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ from rdflib import RDFS, Graph, URIRef
 from registry.fair.linked import shape
 from registry.fair.linked.context import HUB_TERMS
 from registry.fair.linked.terms import TERMS
+from registry.fair.linked.turtle import turtle
+from registry.fair.parts import Hub
 from registry.fair.score.served import links_in
+from registry.selectors.fair.hub import this_hub
 from registry.tables import User
 from tests.hub.fair.records import make_record
 from tests.validators.environments import run
@@ -79,14 +83,19 @@ def test_every_term_is_declared_for_people_and_for_machines(client: Client) -> N
     assert "Accept" in other["Vary"]
 
 
-def test_the_shape_is_served_as_linked_data(client: Client) -> None:
-    url = f"{HUB}/shapes/record"
+@pytest.mark.parametrize(
+    ("path", "document_of"),
+    [("/shapes/record", shape.document), ("/shapes/core", shape.core_document)],
+)
+def test_shapes_are_served_as_linked_data(
+    client: Client, path: str, document_of: Callable[[Hub], dict[str, Any]]
+) -> None:
+    document = document_of(this_hub())
     for accept in ("*/*", "text/html", "text/turtle"):
-        answer = get(client, "/shapes/record", accept)
+        answer = get(client, path, accept)
         assert answer["Content-Type"] == "text/turtle; charset=utf-8"
-        assert answer.content == shape.render(url)
-    jsonld = get(client, "/shapes/record", "application/ld+json")
-    assert json.loads(jsonld.content) == shape.document(url)
+        assert answer.content == turtle(document)
+    assert json.loads(get(client, path, "application/ld+json").content) == document
 
 
 @pytest.mark.slow
@@ -121,7 +130,14 @@ def test_the_policy_says_plainly_what_is_not_so(client: Client, settings: Any) -
 
 @pytest.mark.parametrize(
     "path",
-    ["/policy", "/terms", "/shapes/record", "/robots.txt", "/.well-known/api-catalog"],
+    [
+        "/policy",
+        "/terms",
+        "/shapes/record",
+        "/shapes/core",
+        "/robots.txt",
+        "/.well-known/api-catalog",
+    ],
 )
 def test_nothing_here_can_be_written(client: Client, path: str) -> None:
     assert client.head(path).status_code == 200

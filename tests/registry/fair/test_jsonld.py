@@ -96,7 +96,7 @@ def test_of_a_repository_just_made_only_what_the_hub_knows_is_said() -> None:
     record = document(LEAST)
     asked = {"description", "creator", "license", "keywords", "inLanguage", "fair4ml:mlTask"}
     assert not asked & record.keys()
-    assert "dct:conformsTo" not in record
+    assert record["dct:conformsTo"] == [{"@id": LEAST.hub.core_shape_url}]
     assert record["fair4ml:sharedBy"]["name"] == "lab"
 
 
@@ -111,7 +111,9 @@ def test_a_licence_without_an_address_has_its_name() -> None:
 
 
 def test_a_complete_record_claims_the_shape_it_conforms_to() -> None:
-    assert document(MOST)["dct:conformsTo"] == {"@id": MOST.hub.shape_url}
+    core = {"@id": f"{MOST.hub.url}/shapes/core"}
+    assert document(MOST)["dct:conformsTo"] == [{"@id": MOST.hub.shape_url}, core]
+    assert document(LEAST)["dct:conformsTo"] == [core]
 
 
 def test_models_and_data_sets_have_their_types() -> None:

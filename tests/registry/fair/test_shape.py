@@ -42,7 +42,8 @@ PAGE = dcat.CatalogPage(
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the validators found in every record, in the vocabulary and in the catalogue."""
     folder = tmp_path_factory.mktemp("linked")
-    (folder / "shape.ttl").write_bytes(shape.render(HUB.shape_url))
+    (folder / "shape.ttl").write_bytes(turtle.turtle(shape.document(HUB)))
+    (folder / "core.ttl").write_bytes(turtle.turtle(shape.core_document(HUB)))
     documents = {name: jsonld.document(one) for name, one in (RECORDS | BROKEN).items()}
     documents["vocabulary"] = vocabulary.document()
     documents["catalogue"] = dcat.document(HUB, [dcat.summary(one) for one in (LEAST, MOST)], PAGE)
@@ -65,10 +66,13 @@ def test_independent_readers_find_the_same_triples(seen: dict[str, Any], name: s
 def test_a_record_claims_the_shape_exactly_when_it_passes_it(
     seen: dict[str, Any], name: str
 ) -> None:
-    claims = "dct:conformsTo" in jsonld.document(RECORDS[name])
+    names = {one["@id"] for one in jsonld.document(RECORDS[name])["dct:conformsTo"]}
+    claims = HUB.shape_url in names
     assert seen[name]["conforms"] == claims == (not missing_fields(RECORDS[name])), seen[name][
         "report"
     ]
+    assert HUB.core_shape_url in names
+    assert seen[name]["conforms_to_core"], seen[name]["report"]
 
 
 @pytest.mark.slow
@@ -81,6 +85,7 @@ def test_complete_records_pass_the_shape(seen: dict[str, Any], name: str) -> Non
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_shape_finds_what_no_hub_may_say(seen: dict[str, Any], name: str) -> None:
     assert not seen[name]["conforms"]
+    assert not seen[name]["conforms_to_core"]
 
 
 def test_what_is_missing_is_named_by_field() -> None:

@@ -10,6 +10,7 @@ from registry.fair import freeze, signposting
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld, shape
+from registry.fair.linked.turtle import turtle
 from registry.fair.parts import FileDescription
 from registry.fair.score.harvest import expected
 from tests.registry.fair.samples import URL
@@ -61,9 +62,11 @@ def serve_record(site: Site, made: Description) -> None:
     for pid in (made.pid, made.concept_pid):
         site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
     site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
-    site.answers["/shapes/record"] = Reply(
-        body=shape.render(made.hub.shape_url), headers={"Content-Type": "text/turtle"}
-    )
+    for path, document in (
+        ("/shapes/record", shape.document(made.hub)),
+        ("/shapes/core", shape.core_document(made.hub)),
+    ):
+        site.answers[path] = Reply(body=turtle(document), headers={"Content-Type": "text/turtle"})
     for url in expected(made).own_sources:
         site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
 

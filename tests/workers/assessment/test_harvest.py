@@ -11,6 +11,7 @@ from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import shape
+from registry.fair.linked.turtle import turtle
 from registry.fair.score.harvest import Harvest, expected
 from registry.fair.score.reading import Reading
 from registry.fair.score.score import assess
@@ -167,12 +168,13 @@ def no_shape(site: Site, made: Description) -> None:
 
 
 def stricter_shape(site: Site, made: Description) -> None:
-    strict = shape.render(made.hub.shape_url)
+    strict = turtle(shape.document(made.hub))
     site.answers["/shapes/record"] = Reply(body=strict.replace(b"Length 50", b"Length 5000"))
 
 
 def another_shape(site: Site, made: Description) -> None:
-    site.answers["/shapes/record"] = Reply(body=shape.render("https://elsewhere.example/shape"))
+    elsewhere = replace(made.hub, shape_url="https://elsewhere.example/shape")
+    site.answers["/shapes/record"] = Reply(body=turtle(shape.document(elsewhere)))
 
 
 @pytest.mark.parametrize(
