@@ -11,13 +11,12 @@ _BIG_PATH = f"/{BIG}/resolve/main/{LARGE}"
 
 
 def large(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """Throughput of the large file, from four servers."""
+    """Throughput of the large file, from three servers."""
     mib = len(scene.large) / 2**20
     times = take_turns(
         "download",
         {
-            "production": partial(_fetch, scene.production.address, _BIG_PATH),
-            "embedded": partial(_fetch, scene.embedded.address, _BIG_PATH),
+            "hub": partial(_fetch, scene.hub.address, _BIG_PATH),
             "nginx": partial(_fetch, scene.nginx, f"/files/{LARGE}"),
             "loopback": partial(_fetch, scene.loopback, "/"),
         },
@@ -25,8 +24,8 @@ def large(scene: Scene, rounds: int) -> dict[str, Figure]:
         unit_of=mib,
     )
     figures = {
-        "download_vs_nginx": ratio(times["nginx"], times["production"]),
-        "download_vs_loopback": ratio(times["loopback"], times["embedded"]),
+        "download_vs_nginx": ratio(times["nginx"], times["hub"]),
+        "download_vs_loopback": ratio(times["loopback"], times["hub"]),
     }
     for name, series in times.items():
         figures[f"download_{name}"] = spread([mib / seconds for seconds in series], "MiB/s")
@@ -39,16 +38,12 @@ def small(scene: Scene, rounds: int) -> dict[str, Figure]:
     times = take_turns(
         "small files",
         {
-            "production": partial(_fetch_all, scene, scene.production.address, prefix),
-            "embedded": partial(_fetch_all, scene, scene.embedded.address, prefix),
+            "hub": partial(_fetch_all, scene, scene.hub.address, prefix),
             "nginx": partial(_fetch_all, scene, scene.nginx, "/files"),
         },
         rounds,
     )
-    figures = {
-        "small_files_vs_nginx": ratio(times["nginx"], times["production"]),
-        "small_files_embedded_vs_nginx": ratio(times["nginx"], times["embedded"]),
-    }
+    figures = {"small_files_vs_nginx": ratio(times["nginx"], times["hub"])}
     for name, series in times.items():
         rates = [len(scene.small) / seconds for seconds in series]
         figures[f"small_files_{name}"] = spread(rates, "files/s")
@@ -57,23 +52,20 @@ def small(scene: Scene, rounds: int) -> dict[str, Figure]:
 
 def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
     """Time from before the request is sent to the first byte of its answer."""
-    figures = {}
-    for name, address in (
-        ("first_byte", scene.production.address),
-        ("first_byte_embedded", scene.embedded.address),
-    ):
-        with Connection(address) as connection:
-            waits_ms = []
-            for number in range(asked + 20):
-                file = scene.small[number % len(scene.small)]
-                answer = connection.ask("GET", f"/{MANY}/resolve/main/{file}")
-                waits_ms.append(answer.first_byte_s * 1000)
-        # The first requests connect to the database.
-        waits_ms = waits_ms[20:]
-        figures[f"{name}_ms"] = spread(waits_ms, "ms")
-        figures[f"{name}_p95_ms"] = spread(waits_ms, "ms", percentile=95)
-        say(f"{name}: {figures[f'{name}_ms'].value:.2f} ms")
-    return figures
+    with Connection(scene.hub.address) as connection:
+        waits_ms = []
+        for number in range(asked + 20):
+            file = scene.small[number % len(scene.small)]
+            answer = connection.ask("GET", f"/{MANY}/resolve/main/{file}")
+            waits_ms.append(answer.first_byte_s * 1000)
+    # The first requests connect to the database.
+    waits_ms = waits_ms[20:]
+    median = spread(waits_ms, "ms")
+    say(f"first byte: {median.value:.2f} ms")
+    return {
+        "first_byte_ms": median,
+        "first_byte_p95_ms": spread(waits_ms, "ms", percentile=95),
+    }
 
 
 def clients(scene: Scene, rounds: int) -> dict[str, Figure]:

@@ -1,13 +1,13 @@
-"""The servers and files of the transfer benchmarks: two hubs, nginx, one large file, small ones.
+"""The servers and files of the transfer benchmarks: the hub, nginx, one large file, small ones.
 
 ::
 
-    embedded     client -> gunicorn                 as `make serve` runs it
-    production   client -> nginx -> gunicorn        docker/nginx.conf; nginx sends the files
+    hub          client -> proxy -> web servers     as `make serve` and containers run it
     nginx        client -> nginx                    the same files, linked from the blob store
     loopback     client -> sendfile(2)              the large file alone
 
-Both hubs share a data folder, so that all read the same bytes from the same page cache.
+All read the same bytes from the same page cache. A second hub, behind a proxy that counts bytes, serves
+what is counted and not timed.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import servers
+from benchmarks.proxy import CountingProxy
 from benchmarks.report import say
 from benchmarks.wire import Hub
 
@@ -38,47 +39,43 @@ class Scene:
         nginx: Address of nginx alone: GET ``/files/...``, PUT ``/put/...``.
         loopback: Address of the raw file.
         large: Content of the large file.
-        processes: Of the supervisors of both hubs.
+        counted: The second hub; ``counter`` is the proxy before it.
+        process: Of the supervisor of the hub.
     """
 
     folder: Path
-    embedded: Hub
-    production: Hub
+    hub: Hub
+    counted: Hub
+    counter: CountingProxy
     nginx: str
     loopback: str
     large: bytes
     small: list[str]
-    processes: tuple[int, int]
+    process: int
 
-    def memory_mib(self) -> tuple[float, float]:
-        """What the web processes of both hubs hold."""
-        first, second = (servers.memory_mib(process) for process in self.processes)
-        return first, second
+    def memory_mib(self) -> float:
+        """What the web processes of the hub hold."""
+        return servers.memory_mib(self.process)
 
-    def bytes_sent(self) -> int:
-        """Bytes of all requests to the hub behind nginx so far, heads included."""
-        port = self.production.address.rpartition(":")[2]
-        lines = (self.folder / "nginx" / "access.log").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.split()[0] == port)
-
-    def client(self, verb: str, repository: str, argument: str) -> float:
-        """Seconds a real client took against the hub behind nginx; see ``clients.py``."""
+    def client(self, verb: str, repository: str, argument: str, hub: Hub | None = None) -> float:
+        """Seconds a real client took against the hub, or another one; see ``clients.py``."""
+        hub = hub or self.hub
         home = self.folder / f"home-{random.randbytes(6).hex()}"  # noqa: S311
         home.mkdir()
         environment = os.environ | {
             "HF_HOME": str(home),
-            "HF_TOKEN": self.production.token,
+            "HF_TOKEN": hub.token,
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
             "HF_HUB_DISABLE_TELEMETRY": "1",
             "HPCFAIR_CACHE": str(home / "hpcfair"),
             "HPCFAIR_CONFIG": str(home),
             "HPCFAIR_QUIET": "1",
-            "HPCFAIR_TOKEN": self.production.token,
-            "HPCFAIR_URL": self.production.address,
+            "HPCFAIR_TOKEN": hub.token,
+            "HPCFAIR_URL": hub.address,
         }
         command = [sys.executable, "-m", "benchmarks.clients", verb]
         done = subprocess.run(
-            [*command, self.production.address, repository, argument],
+            [*command, hub.address, repository, argument],
             env=environment,
             stdout=subprocess.PIPE,
             check=True,
@@ -91,37 +88,38 @@ class Scene:
 def scene(folder: Path, *, size_mib: int, small: int) -> Iterator[Scene]:
     """Start everything, publish the files, and end it all with the block."""
     data, files = folder / "data", folder / "files"
-    ports = {name: servers.free_port() for name in ("static", "production", "web", "embedded")}
+    ports = {name: servers.free_port() for name in ("static", "hub", "behind", "counted")}
     with ExitStack() as stack:
-        say("starting the hub, the hub behind nginx, and nginx")
-        own = {"HPCFAIR_URL": servers.address(ports["embedded"])}
-        processes = (
-            stack.enter_context(servers.hub(data, ports["embedded"], own)),
-            stack.enter_context(
-                servers.hub(data, ports["web"], servers.production(ports["production"]))
-            ),
-        )
+        say("starting the hub, another one to count bytes, and nginx")
+        own = {"HPCFAIR_URL": servers.address(ports["hub"])}
+        process = stack.enter_context(servers.hub(data, ports["hub"], own))
+        counter = CountingProxy(ports["behind"], ports["counted"])
+        counted = {"HPCFAIR_URL": servers.address(ports["counted"])}
+        other = folder / "counted"
+        stack.enter_context(servers.hub(other, ports["behind"], counted))
+        stack.enter_context(counter.running())
         stack.enter_context(
-            servers.nginx(home=folder / "nginx", data=data, files=files, ports=ports)
+            servers.nginx(home=folder / "nginx", files=files, port=ports["static"])
         )
-        token = servers.token(data, "bench")
-        embedded = Hub(servers.address(ports["embedded"]), token)
-        production = Hub(servers.address(ports["production"]), token)
+        hub = Hub(servers.address(ports["hub"]), servers.token(data, "bench"))
+        counted_hub = Hub(servers.address(ports["counted"]), servers.token(other, "bench"))
+        counted_hub.create(INBOX)
         say(f"publishing {size_mib} MiB and {small} files of {SMALL_BYTES} bytes")
         contents = {LARGE: os.urandom(size_mib << 20)}
         for number in range(small):
             contents[f"{number:04}.txt"] = os.urandom(SMALL_BYTES // 2).hex().encode()
-        _publish(production, contents)
+        _publish(hub, contents)
         _link(data / "blobs", files, contents)
         yield Scene(
             folder=folder,
-            embedded=embedded,
-            production=production,
+            hub=hub,
+            counted=counted_hub,
+            counter=counter,
             nginx=servers.address(ports["static"]),
             loopback=stack.enter_context(_loopback(files / LARGE)),
             large=contents[LARGE],
             small=[name for name in contents if name != LARGE],
-            processes=processes,
+            process=process,
         )
 
 

@@ -1,4 +1,4 @@
-"""The measured servers: the hub as ``make serve`` runs it, the hub behind nginx, nginx alone."""
+"""The measured servers: the hub as ``make serve`` runs it, and nginx alone."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,8 +15,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _START_S = 120.0
-# Nothing listens there: a second hub on the data folder must not start a second broker.
-_NO_BROKER = "redis://127.0.0.1:9/0"
 _NGINX = """
 daemon off;
 worker_processes {processors};
@@ -28,8 +27,7 @@ http {{
     tcp_nopush on;
     keepalive_timeout 65;
     keepalive_requests 1000000;
-    log_format sizes "$server_port $request_length $uri";
-    access_log {home}/access.log sizes;
+    access_log off;
     client_body_temp_path {home}/body;
     proxy_temp_path {home}/proxy;
     fastcgi_temp_path {home}/fastcgi;
@@ -45,7 +43,6 @@ http {{
             create_full_put_path on;
         }}
     }}
-{production}
 }}
 """
 
@@ -63,42 +60,35 @@ def address(port: int) -> str:
 
 
 @contextmanager
-def hub(data: Path, port: int, environment: Mapping[str, str]) -> Iterator[int]:
-    """``manage.py serve`` without workers while the block lasts; yields its process id."""
-    command = [sys.executable, "manage.py", "serve", "--no-workers", "--port", str(port)]
+def hub(
+    data: Path, port: int, environment: Mapping[str, str], *, workers: bool = False
+) -> Iterator[int]:
+    """``manage.py serve`` while the block lasts; yields its process id."""
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    if not workers:
+        command.append("--no-workers")
     with (data.parent / f"hub-{port}.log").open("wb") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=_environment(data) | dict(environment), stdout=log, stderr=log
         )
         try:
-            _await(f"{address(port)}/healthz", process)
+            _await(f"{address(port)}/readyz", process)
             yield process.pid
         finally:
             process.terminate()
             process.wait(timeout=60)
 
 
-def production(nginx_port: int) -> dict[str, str]:
-    """Settings of the hub behind nginx that differ from the embedded default."""
-    return {
-        "HPCFAIR_ACCEL": "/_blobs/",
-        "HPCFAIR_BEHIND_PROXY": "1",
-        "HPCFAIR_URL": address(nginx_port),
-        "REDIS_URL": _NO_BROKER,
-    }
-
-
 @contextmanager
-def nginx(*, home: Path, data: Path, files: Path, ports: Mapping[str, int]) -> Iterator[None]:
-    """nginx while the block lasts: ``docker/nginx.conf`` in front of a hub, and by itself.
+def nginx(*, home: Path, files: Path, port: int) -> Iterator[None]:
+    """nginx of the system alone while the block lasts.
 
     Args:
         home: A new folder of its own.
-        files: Served at ``/files/`` by nginx alone; it takes PUT below ``/put/``.
-        ports: ``static``, ``production``, and ``web`` for the hub behind it.
+        files: Served at ``/files/``; it takes PUT below ``/put/``.
 
     Raises:
-        RuntimeError: nginx is not installed, or ``docker/nginx.conf`` has an unexpected form.
+        RuntimeError: nginx is not installed.
     """
     (home / "put").mkdir(parents=True)
     config = home / "nginx.conf"
@@ -106,16 +96,15 @@ def nginx(*, home: Path, data: Path, files: Path, ports: Mapping[str, int]) -> I
         _NGINX.format(
             home=home,
             files=files,
-            static_port=ports["static"],
+            static_port=port,
             processors=len(os.sched_getaffinity(0)),
-            production=_committed(data, ports),
         )
     )
     # As root, nginx runs its workers as another user, who must be able to read the files.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     process = subprocess.Popen([_nginx_program(), "-p", str(home), "-c", str(config), *user])
     try:
-        _await(f"{address(ports['production'])}/healthz", process)
+        _await(f"{address(port)}/", process)
         yield
     finally:
         process.terminate()
@@ -134,7 +123,7 @@ def token(data: Path, name: str) -> str:
 def memory_mib(process: int) -> float:
     """Memory of the web processes below ``process``, with shared pages divided among them."""
     total = 0
-    for pid in _below(process):
+    for pid in below(process):
         place = Path("/proc") / str(pid)
         if b"gunicorn" in (place / "cmdline").read_bytes():
             lines = (place / "smaps_rollup").read_text().splitlines()
@@ -142,25 +131,12 @@ def memory_mib(process: int) -> float:
     return total / 1024
 
 
-def _below(process: int) -> Iterator[int]:
+def below(process: int) -> Iterator[int]:
+    """The ids of all processes below ``process``."""
     for child in (Path("/proc") / str(process) / "task").glob("*/children"):
         for pid in child.read_text().split():
             yield int(pid)
-            yield from _below(int(pid))
-
-
-def _committed(data: Path, ports: Mapping[str, int]) -> str:
-    """``docker/nginx.conf`` with the addresses and folders of this run."""
-    text = (ROOT / "docker" / "nginx.conf").read_text()
-    for theirs, ours in (
-        ("listen 80;", f"listen 127.0.0.1:{ports['production']};"),
-        ("web:8000", f"127.0.0.1:{ports['web']}"),
-        ("/data/blobs/", f"{data}/blobs/"),
-    ):
-        if theirs not in text:
-            raise RuntimeError(f"docker/nginx.conf has no {theirs!r} any more")
-        text = text.replace(theirs, ours)
-    return text
+            yield from below(int(pid))
 
 
 def _environment(data: Path) -> dict[str, str]:
@@ -173,6 +149,10 @@ def _await(url: str, process: "subprocess.Popen[bytes]") -> None:
         try:
             with urllib.request.urlopen(url, timeout=5):  # noqa: S310 (our own)
                 return
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return
+            time.sleep(0.1)
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"nothing answered at {url}")

@@ -24,8 +24,7 @@ def large(scene: Scene, rounds: int) -> dict[str, Figure]:
     times = take_turns(
         "upload",
         {
-            "production": partial(_put, scene.production, scene.large),
-            "embedded": partial(_put, scene.embedded, scene.large),
+            "hub": partial(_put, scene.hub, scene.large),
             "nginx": partial(_put_nginx, scene.nginx, scene.large),
             "limit": partial(_limit, scene.folder, scene.large),
             "xet": partial(_xet, scene),
@@ -34,9 +33,8 @@ def large(scene: Scene, rounds: int) -> dict[str, Figure]:
         unit_of=mib,
     )
     figures = {
-        "upload_vs_limit": ratio(times["limit"], times["production"]),
-        "upload_embedded_vs_limit": ratio(times["limit"], times["embedded"]),
-        "upload_vs_nginx": ratio(times["nginx"], times["production"]),
+        "upload_vs_limit": ratio(times["limit"], times["hub"]),
+        "upload_vs_nginx": ratio(times["nginx"], times["hub"]),
     }
     for name, series in times.items():
         figures[f"upload_{name}"] = spread([mib / seconds for seconds in series], "MiB/s")
@@ -74,16 +72,16 @@ def resend(scene: Scene, mib: int) -> dict[str, Figure]:
         "inserted": partial(_insert, file, size),
     }
     say(f"resend: sending {mib} MiB")
-    start = scene.bytes_sent()
-    took_s = scene.client("xet", INBOX, str(file))
-    whole = scene.bytes_sent() - start
+    start = scene.counter.received_bytes
+    took_s = scene.client("xet", INBOX, str(file), scene.counted)
+    whole = scene.counter.received_bytes - start
     figures = {"xet_first_upload": counted(mib / took_s, "MiB/s")}
     parts = []
     for name, edit in edits.items():
         edit()
-        start = scene.bytes_sent()
-        scene.client("xet", INBOX, str(file))
-        parts.append((scene.bytes_sent() - start) / whole)
+        start = scene.counter.received_bytes
+        scene.client("xet", INBOX, str(file), scene.counted)
+        parts.append((scene.counter.received_bytes - start) / whole)
         say(f"resend: {parts[-1]:.4%} after 0.01 % was {name}")
     figures["resend_fraction"] = Figure(parts[0], min(parts), max(parts), "ratio")
     file.unlink()

@@ -13,7 +13,7 @@ from hub.headers import shared
 
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 
-#: Visible ASCII; docker/nginx.conf has the same rule.
+#: Visible ASCII; hub/nginx.conf has the same rule.
 _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 _META_KEY = "hub.request_id"
 #: Addresses that programs in browsers use: the APIs, and files of repositories.

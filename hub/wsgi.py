@@ -12,10 +12,15 @@ _django = get_wsgi_application()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Django's application, without the charset of the request's Content-Type: all is UTF-8.
+    """Django's application, with the client's address, and without the charset of Content-Type.
 
-    Django decodes even addresses by it: "hex" fails before any view, "ascii" when re-encoded.
+    Only the proxy connects by a unix socket; the last address of ``X-Forwarded-For`` is then
+    the client's. All text is UTF-8, but Django decodes even addresses by the charset: "hex" fails
+    before any view, "ascii" when re-encoded.
     """
+    if not environ.get("REMOTE_ADDR"):
+        hops = environ.get("HTTP_X_FORWARDED_FOR", "")
+        environ["REMOTE_ADDR"] = hops.rpartition(",")[2].strip()
     content_type = environ.get("CONTENT_TYPE", "")
     if "charset" in content_type.lower():
         parts = content_type.split(";")

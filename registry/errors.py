@@ -165,10 +165,14 @@ CODES: dict[str, str] = {
     "doi_refused": "DataCite refused",
     # limits and outages
     "body_too_large": "Body too large",
+    "address_too_long": "Address too long",
+    "headers_too_large": "Headers too large",
+    "request_timeout": "Request too slow",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",
     "storage_unavailable": "Storage out of reach",
     "index_busy": "Search index being built",
+    "hub_unavailable": "Hub unavailable",
     "doi_unavailable": "No DOIs now",
     "internal_error": "Internal error",
 }

@@ -3,7 +3,7 @@
 The one list of them, with how each is found, what it is for and how to install it. A test that
 needs one is marked::
 
-    @needs("nginx")
+    @needs("git-lfs")
     def test_...
 
 and is skipped where it is missing; :mod:`tests.skips` prints the reasons at the end of a run. Where
@@ -119,13 +119,6 @@ REQUIREMENTS = {
         "a C compiler", "builds by TVM, confined children", "gcc", names=("gcc", "cc", "clang")
     ),
     "c++": _program("a C++ compiler", "builds by Inductor", "g++", names=("g++",), variable="CXX"),
-    "nginx": _program(
-        "nginx",
-        "docker/nginx.conf in front of a hub",
-        "nginx-light",
-        variable="HPCFAIR_NGINX",
-        folder="/usr/sbin",
-    ),
     "chromium": _program(
         "chromium",
         "the pages in a browser",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 #: Programs that README.md asks for, with those that gcc starts, and programs of every system.
 _PREREQUISITES = ("git", "make", "gcc", "as", "ld")
 _SYSTEM = ("bash", "cat", "cp", "echo", "env", "ln", "mkdir", "mv", "rm", "sh", "sleep", "uname")
-_OPTIONAL = ("c++", "nginx", "chromium", "git-lfs", "openssl", "nvcc")
+_OPTIONAL = ("c++", "chromium", "git-lfs", "openssl", "nvcc")
 #: How a test would decide by itself whether it is skipped.
 _OWN_SKIP = re.compile(r"importorskip|mark\.skip")
 
@@ -34,7 +34,7 @@ def pytest_on(
         if name not in removed and not name.startswith("PYTEST_")
     }
     nowhere = str(path / "nothing")
-    programs = {"PATH": str(path), "HPCFAIR_NGINX": nowhere, "HPCFAIR_CHROMIUM": nowhere}
+    programs = {"PATH": str(path), "HPCFAIR_CHROMIUM": nowhere}
     # At its start pytest closes the temporary folder that all runs of a user share to other users,
     # such as the one that PostgreSQL runs as where the suite runs as root.
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={path / 'temporary'}"]
@@ -83,11 +83,11 @@ def test_without_a_compiler_and_git_the_rest_of_a_file_runs(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_required_program_that_is_missing_ends_the_run(tmp_path: Path) -> None:
     arguments = ("--collect-only", "tests/test_programs.py")
-    done = pytest_on(tmp_path, *arguments, HPCFAIR_REQUIRED_PROGRAMS="torch nginx git-lfs")
+    done = pytest_on(tmp_path, *arguments, HPCFAIR_REQUIRED_PROGRAMS="torch openssl git-lfs")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     lines = done.stderr.splitlines()
-    assert lines[1:3] == [REQUIREMENTS[name].reason for name in ("nginx", "git-lfs")]
-    assert "apt-get install nginx-light" in lines[1]
+    assert lines[1:3] == [REQUIREMENTS[name].reason for name in ("git-lfs", "openssl")]
+    assert "apt-get install git-lfs" in lines[1]
 
 
 def test_a_required_program_that_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +109,9 @@ def test_reasons_of_several_runs_are_one_list(
 
 
 def test_what_can_be_installed_is_listed_first() -> None:
-    gpu, nginx = (REQUIREMENTS[name].reason for name in ("gpu", "nginx"))
-    lines = skips.lines_of({("a", gpu), ("b", gpu), ("c", nginx)})
-    assert lines == [f"Skipped: 1 — {nginx}", f"Skipped: 2 — {gpu}"]
+    gpu, openssl = (REQUIREMENTS[name].reason for name in ("gpu", "openssl"))
+    lines = skips.lines_of({("a", gpu), ("b", gpu), ("c", openssl)})
+    assert lines == [f"Skipped: 1 — {openssl}", f"Skipped: 2 — {gpu}"]
 
 
 def test_conditions_for_skipping_stand_in_one_place() -> None:

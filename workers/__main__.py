@@ -9,6 +9,7 @@ import argparse
 import os
 import socket
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from celery.signals import worker_ready
 from django.conf import settings
 
 from workers.app import app
+from workers.fleet.identity import claim_name
 from workers.jobs.device import register, report
 from workers.jobs.workspace import sweep
 
@@ -39,18 +41,26 @@ def main() -> None:
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
     sweep()
-    queue = _join_fleet() if arguments.role == "target" else "hub"
-    app.worker_main(
-        [
-            *("--quiet", "worker", "--queues", queue, "--concurrency", "1"),
-            *("--hostname", f"{arguments.role}@{socket.gethostname()}"),
-            *("--loglevel", arguments.log_level, "--without-gossip", "--without-mingle"),
-        ]
-    )
+    with ExitStack() as held:
+        queue = _join_fleet(held) if arguments.role == "target" else "hub"
+        app.worker_main(
+            [
+                *("--quiet", "worker", "--queues", queue, "--concurrency", "1"),
+                *("--hostname", f"{arguments.role}@{socket.gethostname()}"),
+                *("--loglevel", arguments.log_level, "--without-gossip", "--without-mingle"),
+            ]
+        )
 
 
-def _join_fleet() -> str:
-    """Register this machine and send heartbeats from now on; returns its queue."""
+def _join_fleet(held: ExitStack) -> str:
+    """Register this machine and send heartbeats from now on; returns its queue.
+
+    ``held``: its device's name is this worker's until this is closed.
+    """
+    if not os.environ.get("HPCFAIR_DEVICE"):
+        # Child processes read the name from the environment.
+        os.environ["HPCFAIR_DEVICE"], lock = claim_name(settings.DATA_DIR / "devices")
+        held.enter_context(lock)
     here = register()
 
     @worker_ready.connect(weak=False)

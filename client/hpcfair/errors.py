@@ -227,7 +227,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "digest_mismatch size_mismatch invalid_card license_unknown invalid_query "
         "invalid_signature invalid_ref doi_incomplete doi_not_offered invalid_record "
         "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
-        "invalid_xorb invalid_shard invalid_url"
+        "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large"
     ),
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "
@@ -236,7 +236,8 @@ _CODES_OF: dict[type[HubError], str] = {
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",
     Unavailable: (
-        "rate_limited storage_full storage_unavailable index_busy doi_unavailable internal_error"
+        "rate_limited storage_full storage_unavailable index_busy doi_unavailable internal_error "
+        "request_timeout hub_unavailable"
     ),
 }
 #: Error code of the hub to exception class. A test compares it with the hub's list.

@@ -5,7 +5,7 @@ from pathlib import Path
 import dj_database_url
 
 from hub.settings.environment import *  # noqa: F403
-from hub.settings.environment import DATA_DIR, DATABASE_URL, HUB_URL, LOG_LEVEL
+from hub.settings.environment import DATABASE_URL, HUB_URL, LOG_LEVEL, STATIC_DIR
 from hub.settings.storage import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -17,7 +17,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
@@ -32,7 +31,6 @@ MIDDLEWARE = [
     "hub.middleware.bodiless_head",
     "hub.middleware.cross_origin",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -91,7 +89,7 @@ LANGUAGE_CODE = "en-gb"
 USE_I18N = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = STATIC_DIR
 
 # Limit of JSON and forms, which are held in memory; files stream and have MAX_BLOB_BYTES.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20

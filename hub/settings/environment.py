@@ -58,14 +58,21 @@ INSIDE_URL = _web.text(
 BEHIND_PROXY = _web.boolean(
     "HPCFAIR_BEHIND_PROXY",
     default=False,
-    about="Whether a proxy sets `X-Forwarded-Proto`. Turn it on only if the proxy overwrites what "
-    "clients send.",
+    about="Whether a proxy before the hub's own, such as one that ends TLS, sets `X-Forwarded-Proto` "
+    "and `X-Forwarded-For`. Turn it on only if that proxy overwrites the former, and adds the "
+    "client's address at the end of the latter.",
 )
 ACCEL_PREFIX = _web.text(
     "HPCFAIR_ACCEL",
     "",
     about="nginx's internal location of the folder `blobs` in the data folder, such as `/_blobs/`: "
-    "nginx then sends the files. If empty, the hub sends them.",
+    "nginx then sends the files. If empty, the hub sends them. `manage.py serve` sets it.",
+)
+STATIC_DIR = _web.folder(
+    "HPCFAIR_STATIC",
+    DATA_DIR / "static",
+    shown="`static` in the data folder",
+    about="Folder of collected static files; containers have them in their image.",
 )
 
 _publisher = SettingsSection("Name, identifiers and DOIs")

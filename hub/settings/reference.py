@@ -8,7 +8,12 @@ from hub.settings import env
 OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
     "Machine of a worker": (
         ("HPCFAIR_TARGET", "text", "that of the processor", "Target that this machine works for."),
-        ("HPCFAIR_DEVICE", "text", "the host's name", "Name of this machine as a device."),
+        (
+            "HPCFAIR_DEVICE",
+            "text",
+            "the host's name and six characters, kept in the data folder",
+            "Name of this machine as a device.",
+        ),
     ),
     "Commands and Docker Compose": (
         (
@@ -42,7 +47,6 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`postgres` runs the tests on a PostgreSQL server that they start.",
         ),
         ("HPCFAIR_CHROMIUM", "text", "found on the path", "Chromium for the browser tests."),
-        ("HPCFAIR_NGINX", "text", "found on the path", "nginx for the tests of its configuration."),
         (
             "HPCFAIR_REQUIRED_PROGRAMS",
             "text",

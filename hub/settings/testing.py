@@ -42,5 +42,3 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"]["init_command"] = (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
     )
-# Static files come from the tree, without collectstatic.
-WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS = True

@@ -14,6 +14,7 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
         {"hub", "registry", "workers"},
         {
             "hub/templates/base.html",
+            "hub/nginx.conf",
             "hub/static/hub/hub.css",
             "hub/api/openapi.yaml",
             "registry/schemas/hpcfair.bench-1.json",

@@ -25,7 +25,6 @@ ADDRESSES = [
     "/lab/galaxy-cnn/git-receive-pack",
     "/oai?verb=Identify",
     "/healthz",
-    "/static/hub/hub.css",
 ]
 ORIGIN = {"Origin": "https://elsewhere.example"}
 

@@ -13,7 +13,7 @@ class ThisMachine:
     """This machine as a device of the hub.
 
     Attributes:
-        device: Name of the device: ``HPCFAIR_DEVICE``, else the host's name.
+        device: Name of the device: ``HPCFAIR_DEVICE``, which workers set, else the host's name.
         spec: The target with this machine's facts.
         rank: Rank of the target; of the targets that a machine fits, the highest is the closest.
     """

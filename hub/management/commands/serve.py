@@ -2,25 +2,35 @@
 
 import argparse
 import os
+import resource
 import socket
 import sys
-import urllib.request
+import tempfile
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from hub import broker
+from hub import broker, proxy
 from hub.supervisor import Service, StartFailed, Supervisor
 
-_COLOURS = {"hub": 36, "broker": 35, "web": 32, "beat": 34, "inspector": 33, "tuner": 33}
+_COLOURS = {
+    **{"hub": 36, "broker": 35, "proxy": 31, "pages": 32, "transfers": 32},
+    **{"beat": 34, "inspector": 33, "tuner": 33},
+}
+# Descriptors of one process: each client of the proxy needs one or two.
+_OPEN_FILES = 32_768
+# Of each of two processes for uploads and for answers that are made while they are sent.
+_TRANSFER_THREADS = 16
 
 
 class Command(BaseCommand):
     help = (
-        "Run the hub: web server, broker and workers, supervised. All data is in HPCFAIR_DATA "
-        "(default ./.hpcfair) and survives a restart. Ctrl-C stops everything."
+        "Run the hub: proxy, web servers, broker and workers, supervised. All data is in "
+        "HPCFAIR_DATA (default ./.hpcfair) and survives a restart. Ctrl-C stops everything."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -28,9 +38,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--port", type=int, default=8000, help="port to listen on; 0: any free port"
         )
-        parser.add_argument("--threads", type=int, default=8, help="threads of each web process")
+        parser.add_argument(
+            "--threads", type=int, default=8, help="threads of each of two processes for pages"
+        )
         parser.add_argument(
             "--no-workers", action="store_true", help="run no workers: pages and API only"
+        )
+        parser.add_argument(
+            "--prepared",
+            action="store_true",
+            help="neither migrate the database nor collect static files: both were done before",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -40,22 +57,26 @@ class Command(BaseCommand):
                 f"Port {port} is in use. Stop the program there, or choose another: --port 8001"
             )
         address = f"http://{options['host']}:{port}"
-        self._prepare()
+        self._say("hub", f"data folder {settings.DATA_DIR}")
+        if not options["prepared"]:
+            self._prepare()
         # Children read the same settings from the environment.
         os.environ.setdefault("HPCFAIR_URL", address)
+        os.environ["HPCFAIR_ACCEL"] = proxy.ACCEL_PREFIX
         os.environ["HPCFAIR_DATA"] = str(settings.DATA_DIR)
 
-        services = [*_broker_services(), _web(options, port, address)]
-        if not options["no_workers"]:
-            services += _worker_services()
+        # Not in the data folder: several hosts may share that, and socket paths are short.
+        with tempfile.TemporaryDirectory(prefix="hpcfair-") as run:
+            self._supervise(_services(Path(run), options, port), address)
+        self._say("hub", "stopped; the same command starts it again, and no data is lost")
+
+    def _supervise(self, services: list[Service], address: str) -> None:
         try:
             Supervisor(services, self._say).run(on_ready=lambda: self._welcome(address))
         except StartFailed as error:
             raise CommandError(str(error)) from error
-        self._say("hub", "stopped; the same command starts it again, and no data is lost")
 
     def _prepare(self) -> None:
-        self._say("hub", f"data folder {settings.DATA_DIR}")
         settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
         self._say("hub", f"migrating {_without_password(settings.DATABASE_URL)}")
         call_command("migrate", interactive=False, verbosity=0)
@@ -85,16 +106,50 @@ def _broker_services() -> list[Service]:
     return [Service("broker", broker.command(path), ready=lambda: broker.answers(path))]
 
 
-def _web(options: dict[str, Any], port: int, address: str) -> Service:
+def _services(run: Path, options: dict[str, Any], port: int) -> list[Service]:
+    """All services, in the order in which they start: the proxy ends after what it stands for."""
+    _allow_open_files()
+    found = [
+        *_broker_services(),
+        _proxy(run, options["host"], port),
+        _web("pages", run, options["threads"]),
+        _web("transfers", run, _TRANSFER_THREADS),
+    ]
+    return found if options["no_workers"] else found + _worker_services()
+
+
+def _allow_open_files() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+
+
+def _proxy(run: Path, host: str, port: int) -> Service:
+    command = proxy.configure(
+        proxy.ProxySettings(
+            run=run,
+            host=host,
+            port=port,
+            blobs=settings.DATA_DIR / "blobs",
+            static=Path(settings.STATIC_ROOT),
+            hub_url=os.environ["HPCFAIR_URL"].rstrip("/"),
+            behind_proxy=settings.BEHIND_PROXY,
+        )
+    )
+    return Service("proxy", command, ready=lambda: _accepts(host, port))
+
+
+def _web(name: str, run: Path, threads: int) -> Service:
+    """A web server of the hub on the socket that the proxy passes requests of this kind to."""
+    path = run / f"{name}.sock"
     command = (
-        *(sys.executable, "-m", "gunicorn", "hub.wsgi"),
-        *("--bind", f"{options['host']}:{port}", "--workers", "2"),
-        *("--worker-class", "gthread", "--threads", str(options["threads"])),
+        *(sys.executable, "-m", "gunicorn", "hub.wsgi", "--bind", f"unix:{path}"),
+        *("--worker-class", "hub.pace.PacedWorker", "--workers", "2", "--threads", str(threads)),
         # Long uploads occupy a thread, not the worker: only a dead worker times out.
-        *("--timeout", "60", "--graceful-timeout", "5"),
+        *("--timeout", "60", "--graceful-timeout", "5", "--limit-request-line", "8190"),
         *("--log-level", "warning", "--no-control-socket"),
     )
-    return Service("web", command, ready=lambda: _is_up(address))
+    return Service(name, command, ready=partial(proxy.answers, path))
 
 
 def _worker_services() -> list[Service]:
@@ -102,10 +157,10 @@ def _worker_services() -> list[Service]:
     return [Service(name, (sys.executable, "-m", "workers", role)) for name, role in names.items()]
 
 
-def _is_up(address: str) -> bool:
+def _accepts(host: str, port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=2) as answer:  # noqa: S310
-            return bool(answer.status == 200)
+        with socket.create_connection((host, port), timeout=2):
+            return True
     except OSError:
         return False
 

@@ -6,12 +6,8 @@ xorb: a client that downloaded that file has them. The others make up new xorbs,
 stored: their bytes are those of the file. Only the list of chunks is recorded.
 """
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -19,6 +15,7 @@ from django.utils import timezone
 from registry.selectors.storage.blob import blob_open
 from registry.services.audit import audit
 from registry.services.storage.blob import blobs_hold
+from registry.services.storage.locks import attempt
 from registry.tables import Blob, File, XetFile, Xorb, XorbChunk, XorbRun
 from registry.xet import gear
 from registry.xet.chunks import ChunkList, chunk_records
@@ -62,9 +59,9 @@ class _Span:
 def blobs_chunk(*, most_bytes: int = BYTES_AT_ONCE) -> int:
     """Find the chunks of large files without a Xet hash, oldest first; the number of files.
 
-    Stops after ``most_bytes``. One process of a machine does it at a time: another one returns 0.
+    Stops after ``most_bytes``. One process of the hub does it at a time: another one returns 0.
     """
-    with _alone() as alone:
+    with attempt("chunking") as alone:
         count, left = 0, most_bytes if alone else 0
         while left > 0 and (blob := _unchunked()) is not None:
             blob_chunk(blob)
@@ -186,17 +183,3 @@ def _unchunked() -> Blob | None:
     has_hash = XetFile.objects.filter(blob=OuterRef("pk"))
     rows = Blob.objects.filter(Exists(large), ~Exists(has_hash), condemned_at=None)
     return rows.filter(size_bytes__gt=0).order_by("created_at", "pk").first()
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether no other process of this machine holds the lock; the kernel releases it."""
-    folder = settings.DATA_DIR / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "chunking").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True

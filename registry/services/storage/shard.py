@@ -8,9 +8,8 @@ same shard again, up to five times. A repeated request is harmless and makes pro
 one runs to its end, and a later one for the same file waits for it and then answers at once.
 """
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -23,6 +22,7 @@ from registry.selectors.access import Actor, person
 from registry.selectors.storage.xorb import HoldingCache, shard_about, xorb_missing
 from registry.services.audit import audit
 from registry.services.storage.blob import blob_store, blob_used, blobs_hold
+from registry.services.storage.locks import exclusive
 from registry.services.storage.quota import quota_check_blobs
 from registry.services.storage.xorb import require_contributor, xet_address_change
 from registry.storage import Readable
@@ -101,7 +101,7 @@ def _register(
             "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
         )
     try:
-        with _one_at_a_time(file.sha256):
+        with exclusive(f"file {file.sha256}"):
             placements = _placements(file, cache)
             new = not _is_stored(file)
             if new:
@@ -223,14 +223,3 @@ class _FileRecorder:
                 "size_bytes": sum(self._sizes.values()),
             },
         )
-
-
-@contextmanager
-def _one_at_a_time(sha256: str) -> Iterator[None]:
-    """Lock the file among the processes of this machine; the kernel unlocks if one dies."""
-    folder = settings.DATA_DIR / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    # Few lock files, shared by digests with the same prefix, so that none need be deleted.
-    with (folder / f"file-{sha256[:3]}").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

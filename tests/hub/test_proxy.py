@@ -1,10 +1,9 @@
-"""``docker/nginx.conf`` in front of a live hub: what it sends itself is what the hub would."""
+"""The proxy in front of a live hub: what it sends itself is what the hub would."""
 
 import base64
-import getpass
+import contextlib
 import hashlib
 import io
-import os
 import re
 import socket
 import subprocess
@@ -18,15 +17,15 @@ import httpx
 import pytest
 from huggingface_hub import HfApi, close_session
 
+from hub import proxy
+from registry.errors import CODES
 from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel
 from tests.ports import reserved_ports
-from tests.programs import needs, path_of
 
-pytestmark = [needs("nginx"), pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
-CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
 BYTES = bytes(range(256)) * 100
 DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BYTES).digest()).decode()}:"
 
@@ -44,26 +43,31 @@ def front(
 ) -> Iterator[str]:
     """The address of nginx, which sends what the hub tells it to."""
     settings.HUB_URL = f"http://127.0.0.1:{port}"
-    settings.ACCEL_PREFIX = "/_blobs/"
+    settings.ACCEL_PREFIX = proxy.ACCEL_PREFIX
     (data_dir / "blobs").mkdir(parents=True, exist_ok=True)
-    conf = CONF.read_text()
-    for ours, theirs in [
-        (r"server web:8000;", f"server {live_server.url.removeprefix('http://')};"),
-        (r"listen 80;", f"listen 127.0.0.1:{port};"),
-        (r"alias /data/blobs/;", f"alias {data_dir}/blobs/;"),
-    ]:
-        conf, replaced = re.subn(re.escape(ours), theirs, conf)
-        assert replaced == 1, ours
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    folders = "".join(f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in kinds)
-    # Workers of root's would be nobody's, who may not read this test's folder.
-    user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
-    (tmp_path / "nginx.conf").write_text(
-        f"{user} daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
-        f"events {{}}\nhttp {{ access_log off;\n{folders}{conf}}}\n"
+    (tmp_path / "static").mkdir()
+    command = proxy.configure(
+        proxy.ProxySettings(
+            run=tmp_path,
+            host="127.0.0.1",
+            port=port,
+            blobs=data_dir / "blobs",
+            static=tmp_path / "static",
+            hub_url=settings.HUB_URL,
+        )
     )
-    command = [path_of("nginx"), "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    conf = (tmp_path / "nginx.conf").read_text()
+    # In tests one hub is both of its servers.
+    web, replaced = live_server.url.removeprefix("http://"), 0
+    for name in ("pages", "transfers"):
+        conf, count = re.subn(re.escape(f"unix:{tmp_path}/{name}.sock"), web, conf)
+        replaced += count
+    assert replaced == 2
+    # Seconds are enough here.
+    conf, count = re.subn("client_header_timeout 15s", "client_header_timeout 2s", conf)
+    assert count == 1
+    (tmp_path / "nginx.conf").write_text(conf)
+    with subprocess.Popen(command) as process:
         try:
             _wait_for(port, process)
             yield settings.HUB_URL
@@ -158,3 +162,79 @@ def test_errors_of_nginx_itself_name_the_request_too(front: str) -> None:
     assert (refused.status_code, refused.headers.get_list("X-Request-Id")) == (404, ["mine"])
     assert len(long.headers["X-Request-Id"]) == 32
     assert trace.headers.get_list("X-Request-Id") == ["Root=1-2"]
+
+
+def test_errors_of_the_proxy_are_problem_documents(front: str) -> None:
+    with httpx.Client(base_url=front) as web:
+        answers = [
+            (web.get(f"/{'a' * 9000}"), 414, "address_too_long"),
+            (web.get("/", headers={"X-Large": "a" * 9000}), 431, "headers_too_large"),
+            (
+                web.post("/api/repos/create", content=b"", headers={"Content-Length": "9000000"}),
+                413,
+                "body_too_large",
+            ),
+        ]
+    for answer, status, code in answers:
+        assert answer.status_code == status
+        assert answer.headers["Content-Type"] == "application/problem+json"
+        document = answer.json()
+        assert (document["status"], document["code"]) == (status, code)
+        assert document["title"] == CODES[code]
+        assert answer.headers["X-Request-Id"]
+
+
+def test_static_files_with_a_hash_in_their_name_are_kept_for_good(
+    front: str, tmp_path: Path
+) -> None:
+    text = "body { color: black } " * 100
+    for name in ("hub.css", "hub.0123456789ab.css"):
+        (tmp_path / "static" / name).write_text(text)
+
+    hashed = httpx.get(f"{front}/static/hub.0123456789ab.css")
+    plain = httpx.get(f"{front}/static/hub.css")
+    assert hashed.text == plain.text == text
+    assert hashed.headers["Content-Encoding"] == "gzip"
+    assert hashed.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert hashed.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert plain.headers["Cache-Control"] == "public, no-cache"
+
+
+def test_the_proxy_answers_for_itself_whether_it_is_up(front: str) -> None:
+    answer = httpx.get(f"{front}/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_slow_clients_stop_nobody(front: str, lab: Namespace, charlie: User) -> None:
+    make_mlmodel("lab/net", actor=charlie, files={"a.bin": BYTES})
+    host, port = front.removeprefix("http://").split(":")
+    starts = [
+        b"GET / HTTP/1.1\r\nHost: ",
+        b"POST /api/repos/create HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{",
+        b"GET /lab/net/resolve/main/a.bin HTTP/1.1\r\nHost: a\r\n\r\n",
+    ]
+    with contextlib.ExitStack() as stack:
+        slow = []
+        for number in range(300):
+            connection = socket.create_connection((host, int(port)))
+            stack.enter_context(connection)
+            connection.sendall(starts[number % 3])
+            slow.append(connection)
+        for path in ("/healthz", "/", "/lab/net", "/lab/net/resolve/main/a.bin"):
+            assert httpx.get(f"{front}{path}", timeout=20).status_code == 200
+        # A head that does not end has a deadline.
+        slow[0].settimeout(20)
+        assert b" 408 " in slow[0].recv(1000)
+
+
+def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None:
+    given = {"run": tmp_path, "blobs": tmp_path, "static": tmp_path, "hub_url": "http://hub"}
+    alone = proxy.configuration(proxy.ProxySettings(host="::1", port=8000, **given))
+    behind = proxy.configuration(
+        proxy.ProxySettings(host="127.0.0.1", port=8000, behind_proxy=True, **given)
+    )
+    assert "X-Forwarded-Proto $scheme;" in alone
+    assert "real_ip" not in alone
+    assert "listen [::1]:8000;" in alone
+    assert "X-Forwarded-Proto $http_x_forwarded_proto;" in behind
+    assert "real_ip_header X-Forwarded-For;" in behind

@@ -1,0 +1,57 @@
+"""``manage.py serve``: its proxy and web servers, under attack and at their end."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from benchmarks import servers
+from benchmarks.sampling import slow_clients, upload_slowly
+from benchmarks.wire import Hub
+from tests.ports import reserved_ports
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[tuple[Hub, int]]:
+    """A running hub with a user, and the supervisor's process id."""
+    data = tmp_path / "data"
+    data.mkdir()
+    with reserved_ports(1) as (port,):
+        address = servers.address(port)
+        own = {"HPCFAIR_URL": address, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": ""}
+        own["DATABASE_URL"] = f"sqlite:///{data / 'db.sqlite3'}"
+        own["DJANGO_SETTINGS_MODULE"] = "hub.settings.production"
+        with servers.hub(data, port, own) as process:
+            yield Hub(address, servers.token(data, "alice")), process
+
+
+def test_slow_clients_of_all_kinds_stop_nobody(hub: tuple[Hub, int]) -> None:
+    api, _ = hub
+    with slow_clients(api.address, api.token, 200) as tally:
+        for path in ("/healthz", "/", "/models", "/static/hub/hub.css"):
+            assert httpx.get(f"{api.address}{path}", timeout=20).status_code == 200
+        assert upload_slowly(api, 3)
+    assert tally["connected"].keys() == {"head", "body", "reader", "idle"}
+
+
+def test_a_killed_supervisor_leaves_no_proxy_behind(hub: tuple[Hub, int]) -> None:
+    api, process = hub
+    assert httpx.get(f"{api.address}/models").status_code == 200
+    os.kill(process, signal.SIGKILL)
+    port = int(api.address.rpartition(":")[2])
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with contextlib.closing(socket.socket()) as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the proxy still listens")
