@@ -6,8 +6,8 @@
     nginx        client -> nginx                    the same files, linked from the blob store
     loopback     client -> sendfile(2)              the large file alone
 
-All read the same bytes from the same page cache. A second hub, behind a proxy that counts bytes, serves
-what is counted and not timed.
+All read the same bytes from the same page cache. A second hub, behind a proxy that counts bytes,
+serves what is counted and not timed.
 """
 
 import hashlib
@@ -98,9 +98,7 @@ def scene(folder: Path, *, size_mib: int, small: int) -> Iterator[Scene]:
         other = folder / "counted"
         stack.enter_context(servers.hub(other, ports["behind"], counted))
         stack.enter_context(counter.running())
-        stack.enter_context(
-            servers.nginx(home=folder / "nginx", files=files, port=ports["static"])
-        )
+        stack.enter_context(servers.nginx(home=folder / "nginx", files=files, port=ports["static"]))
         hub = Hub(servers.address(ports["hub"]), servers.token(data, "bench"))
         counted_hub = Hub(servers.address(ports["counted"]), servers.token(other, "bench"))
         counted_hub.create(INBOX)

@@ -1,4 +1,4 @@
-"""A hub under attack and load: slow clients, a flood of one owner's models, workers that are killed.
+"""A hub under attack and load: slow clients, a flood of one owner's models, killed workers.
 
 ``make bench NAME=siege [ARGS="--quick"]``. It starts ``manage.py serve`` with its workers and
 
@@ -18,8 +18,8 @@ from benchmarks import servers
 from benchmarks.flood import Flood
 from benchmarks.report import Figure, counted, environment, report, say
 from benchmarks.sampling import PageSampler, slow_clients, upload_slowly
-from benchmarks.workers_killed import kill_in_search, twice
 from benchmarks.wire import Hub
+from benchmarks.workers_killed import kill_in_search, twice
 
 _BASELINE = "pages and health checks within a second, none lost, none twice"
 _SETTINGS = {

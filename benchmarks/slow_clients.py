@@ -7,9 +7,9 @@
     reader   a whole request, then one byte of the answer a second
     idle     a request and its answer, then nothing
 
-Each connects again when it is cut off. They come from another loopback address than honest clients, as
-attackers do. ``python -m benchmarks.slow_clients ADDRESS TOKEN KIND=COUNT ...`` runs them until stdin
-closes, then prints how often each kind connected and was cut off, as JSON.
+Each connects again when it is cut off. They come from another loopback address than honest clients,
+as attackers do. ``python -m benchmarks.slow_clients ADDRESS TOKEN KIND=COUNT ...`` runs them until
+stdin closes, then prints how often each kind connected and was cut off, as JSON.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class SlowClients:
     async def _once(self, kind: str, number: int) -> None:
         """One connection, until the hub ends it."""
         connection = socket.socket()
-        connection.setblocking(False)
+        connection.settimeout(0)
         if kind == "reader":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL_BUFFER)
         loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ from registry.errors import CODES
 
 #: Internal address of the blob folder; the hub names files below it (HPCFAIR_ACCEL).
 ACCEL_PREFIX = "/_blobs/"
-#: Requests whose bodies or answers stream through the hub. A path that ends alike goes the same way.
+#: Requests whose bodies or answers stream through the hub.
 TRANSFERS = "|".join(
     (
         "^/api/v1/blobs/[0-9a-f]{64}$",
@@ -38,7 +38,6 @@ _RETRY_AFTER_S = 5
 #: nginx's status to status, code and explanation of the answer.
 _PROBLEMS: Mapping[int, tuple[int, str, str]] = {
     400: (400, "invalid_request", "The request is no valid HTTP."),
-    408: (408, "request_timeout", "The request did not arrive in time."),
     413: (413, "body_too_large", "Files are sent by PUT /api/v1/blobs/{sha256}, Git LFS or Xet."),
     414: (414, "address_too_long", "An address has at most 8190 bytes."),
     429: (429, "rate_limited", "This address has too many transfers at once."),
@@ -105,7 +104,9 @@ def answers(path: Path) -> bool:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(2)
             connection.connect(str(path))
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            )
             return connection.recv(64).startswith(b"HTTP/1.1 ")
     except OSError:
         return False
@@ -132,7 +133,7 @@ def _problems(hub_url: str) -> Iterator[str]:
         text = json.dumps(document).replace("'", "\\u0027").replace("$", "\\u0024")
         place = f"/_problems/{raised}"
         yield f"error_page {raised} ={status} {place};"
-        retry = f'add_header Retry-After {_RETRY_AFTER_S} always; ' if status in {429, 503} else ""
+        retry = f"add_header Retry-After {_RETRY_AFTER_S} always; " if status in {429, 503} else ""
         yield (
             f"location = {place} {{ internal; default_type application/problem+json; "
             f"{retry}add_header X-Request-Id $named_id always; return {status} '{text}'; }}"

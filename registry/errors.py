@@ -167,7 +167,6 @@ CODES: dict[str, str] = {
     "body_too_large": "Body too large",
     "address_too_long": "Address too long",
     "headers_too_large": "Headers too large",
-    "request_timeout": "Request too slow",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",
     "storage_unavailable": "Storage out of reach",

@@ -237,7 +237,7 @@ _CODES_OF: dict[type[HubError], str] = {
     TooLarge: "body_too_large",
     Unavailable: (
         "rate_limited storage_full storage_unavailable index_busy doi_unavailable internal_error "
-        "request_timeout hub_unavailable"
+        "hub_unavailable"
     ),
 }
 #: Error code of the hub to exception class. A test compares it with the hub's list.

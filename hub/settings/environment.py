@@ -58,9 +58,9 @@ INSIDE_URL = _web.text(
 BEHIND_PROXY = _web.boolean(
     "HPCFAIR_BEHIND_PROXY",
     default=False,
-    about="Whether a proxy before the hub's own, such as one that ends TLS, sets `X-Forwarded-Proto` "
-    "and `X-Forwarded-For`. Turn it on only if that proxy overwrites the former, and adds the "
-    "client's address at the end of the latter.",
+    about="Whether a proxy before the hub's own, such as one that ends TLS, sets "
+    "`X-Forwarded-Proto` and `X-Forwarded-For`. Turn it on only if that proxy overwrites the "
+    "former, and adds the client's address at the end of the latter.",
 )
 ACCEL_PREFIX = _web.text(
     "HPCFAIR_ACCEL",

@@ -95,7 +95,10 @@ def port(environment: dict[str, str]) -> Iterator[int]:
     running = []
     with reserved_ports(1) as (listening,), ExitStack() as started:
         for name in OURS[1:]:
-            words = [word.replace("0.0.0.0", "127.0.0.1") for word in command(name)]
+            words = [
+                word.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+                for word in command(name)
+            ]
             if name == "web":
                 words += ["--port", str(listening)]
             running.append(subprocess.Popen(words, env=environment, cwd=ROOT))

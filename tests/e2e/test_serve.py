@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,16 +20,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[tuple[Hub, int]]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Hub, int]]:
     """A running hub with a user, and the supervisor's process id."""
     data = tmp_path / "data"
     data.mkdir()
+    # Its own settings, not those of the tests.
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
     with reserved_ports(1) as (port,):
         address = servers.address(port)
-        own = {"HPCFAIR_URL": address, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": ""}
-        own["DATABASE_URL"] = f"sqlite:///{data / 'db.sqlite3'}"
-        own["DJANGO_SETTINGS_MODULE"] = "hub.settings.production"
-        with servers.hub(data, port, own) as process:
+        with servers.hub(data, port, {"HPCFAIR_URL": address}) as process:
             yield Hub(address, servers.token(data, "alice")), process
 
 

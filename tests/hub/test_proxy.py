@@ -169,11 +169,7 @@ def test_errors_of_the_proxy_are_problem_documents(front: str) -> None:
         answers = [
             (web.get(f"/{'a' * 9000}"), 414, "address_too_long"),
             (web.get("/", headers={"X-Large": "a" * 9000}), 431, "headers_too_large"),
-            (
-                web.post("/api/repos/create", content=b"", headers={"Content-Length": "9000000"}),
-                413,
-                "body_too_large",
-            ),
+            (web.post("/api/repos/create", content=b" " * 9_000_000), 413, "body_too_large"),
         ]
     for answer, status, code in answers:
         assert answer.status_code == status
@@ -224,7 +220,8 @@ def test_slow_clients_stop_nobody(front: str, lab: Namespace, charlie: User) -> 
             assert httpx.get(f"{front}{path}", timeout=20).status_code == 200
         # A head that does not end has a deadline.
         slow[0].settimeout(20)
-        assert b" 408 " in slow[0].recv(1000)
+        with contextlib.suppress(ConnectionResetError):
+            assert slow[0].recv(1000) == b""
 
 
 def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None:

@@ -18,8 +18,14 @@ from hub import broker, proxy
 from hub.supervisor import Service, StartFailed, Supervisor
 
 _COLOURS = {
-    **{"hub": 36, "broker": 35, "proxy": 31, "pages": 32, "transfers": 32},
-    **{"beat": 34, "inspector": 33, "tuner": 33},
+    "hub": 36,
+    "broker": 35,
+    "proxy": 31,
+    "pages": 32,
+    "transfers": 32,
+    "beat": 34,
+    "inspector": 33,
+    "tuner": 33,
 }
 # Descriptors of one process: each client of the proxy needs one or two.
 _OPEN_FILES = 32_768
@@ -109,13 +115,13 @@ def _broker_services() -> list[Service]:
 def _services(run: Path, options: dict[str, Any], port: int) -> list[Service]:
     """All services, in the order in which they start: the proxy ends after what it stands for."""
     _allow_open_files()
-    found = [
+    services = [
         *_broker_services(),
         _proxy(run, options["host"], port),
         _web("pages", run, options["threads"]),
         _web("transfers", run, _TRANSFER_THREADS),
     ]
-    return found if options["no_workers"] else found + _worker_services()
+    return services if options["no_workers"] else services + _worker_services()
 
 
 def _allow_open_files() -> None:
