@@ -10,6 +10,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from registry.search import index
 from registry.storage import blob_store
 
 _TIMEOUT_S = 2.0
@@ -25,7 +26,9 @@ def healthz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """Readiness: database, storage and broker answer.
+    """Readiness: database, storage and broker answer, and the search index is complete.
+
+    Where it is missing, this starts to build it, so that a host is filled before it is used.
 
     ``{"status": "ok" | "failing", "checks": {part: "ok" | name of the exception's class}}`` with
     status 200 or 503. Errors have no further details, because this address is public.
@@ -62,6 +65,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "database": _database,
     "storage": _storage,
     "broker": _broker,
+    "index": index.check,
 }
 
 

@@ -22,6 +22,9 @@ from registry.errors import (
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
+#: Seconds after which a refused request may be sent again, where the reason passes.
+RETRY_AFTER_S = "5"
+
 STATUSES: dict[type[RegistryError], int] = {
     Unauthenticated: 401,
     Forbidden: 403,
@@ -42,7 +45,10 @@ def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
     """The page of a refusal, with its status."""
     status = status_of(error)
     context = {"error": error, "heading": CODES[error.code], "status": status}
-    return render(request, "error.html", context, status=status)
+    response = render(request, "error.html", context, status=status)
+    if status == 503:
+        response["Retry-After"] = RETRY_AFTER_S
+    return response
 
 
 def refusing(view: View[P]) -> View[P]:

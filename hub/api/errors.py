@@ -21,7 +21,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from hub.middleware import request_id_of
-from hub.refusals import status_of
+from hub.refusals import RETRY_AFTER_S, status_of
 from registry.errors import CODES, RegistryError, TooLarge
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def _refusal(error: RegistryError) -> Response:
     elif error.code == "scope_missing":
         headers["WWW-Authenticate"] = f'{REALM}, error="insufficient_scope"'
     elif status == 503:
-        headers["Retry-After"] = "5"
+        headers["Retry-After"] = RETRY_AFTER_S
     return problem(
         error.code, status, error.detail, error.hint, fields=error.fields, headers=headers
     )

@@ -101,6 +101,7 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
             namespace=owner.name,
             sort="updated",
             cursor=request.GET.get("cursor") or None,
+            with_counts=False,
         ),
         "datasets": datasets_matching(request.user, namespace=owner).order_by("-id")[:_DATASETS],
         "usage": usage(owner),

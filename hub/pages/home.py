@@ -37,13 +37,14 @@ def home(request: HttpRequest) -> HttpResponseBase:
     """The front page: figures, newest models, largest gains."""
     figures = hub_selector.figures()
     context = {
-        "counts": [
+        "counts": figures
+        and [
             ("Models", figures.mlmodels),
             ("Targets", figures.targets),
             ("Candidates measured", figures.trials),
             ("Benchmark records", figures.records),
         ],
-        "newest": catalogue_search(request.user, sort="updated", limit=6).items,
+        "newest": catalogue_search(request.user, sort="updated", limit=6, with_counts=False).items,
         "fastest": largest_gains(request.user, limit=6),
     }
     return render(request, "home.html", context)
@@ -53,8 +54,10 @@ def home(request: HttpRequest) -> HttpResponseBase:
 def catalogue(request: HttpRequest) -> HttpResponseBase:
     """Catalogue of models: search, facets, results."""
     query = request.GET.get("q", "").strip()
-    sort = request.GET.get("sort") or ("relevance" if query else "updated")
     chosen = {name: request.GET[name] for name in _FILTERS if request.GET.get(name)}
+    # Relevance of models like another one is their similarity to it.
+    is_ranked = bool(query) or "similar_to" in chosen
+    sort = request.GET.get("sort") or ("relevance" if is_ranked else "updated")
     context: dict[str, Any] = {
         "section": "models",
         "query": query,

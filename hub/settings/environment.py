@@ -14,6 +14,13 @@ DATA_DIR = _services.folder(
     shown=".hpcfair in the working directory",
     about="Folder of everything the hub keeps: database, blobs, search index, secret key.",
 )
+INDEX_DIR = _services.text(
+    "HPCFAIR_INDEX",
+    "",
+    shown="`index` in the data folder",
+    about="Folder of the search index, a cache. Where hosts share the data folder, give each a "
+    "folder on its own disk: `/readyz` answers 503 until it is filled.",
+)
 DATABASE_URL = _services.text(
     "DATABASE_URL",
     f"sqlite:///{DATA_DIR / 'db.sqlite3'}",

@@ -13,7 +13,7 @@ from registry.errors import RegistryError
 from registry.search import fit
 from registry.search import signature as signatures
 from registry.search.parser import fold
-from registry.search.schema import spellings, term
+from registry.search.schema import grams, share_term, shares_of, spellings, term
 from registry.states import RefKind, RepositoryKind, Visibility
 from registry.storage import blob_store
 from registry.tables import Build, File, Graph, MLModel, Ref
@@ -33,9 +33,9 @@ def documents_of(uuids: Iterable[UUID]) -> Iterator[Document]:
     yield from _documents(list(_rows().filter(uuid__in=list(uuids))))
 
 
-def all_documents() -> Iterator[Document]:
-    """Documents of all MLModels, read in batches."""
-    last = 0
+def all_documents(*, after: int = 0) -> Iterator[Document]:
+    """Documents of all MLModels of a key above ``after``, by key, read in batches."""
+    last = after
     while batch := list(_rows().filter(pk__gt=last)[:BATCH]):
         yield from _documents(batch)
         last = batch[-1].pk
@@ -56,9 +56,13 @@ def reader_hub() -> str:
     return term("reader", "hub")
 
 
+def kind_term(kind: RepositoryKind) -> str:
+    """The term of the repositories of a kind."""
+    return term("kind", kind)
+
+
 def _rows() -> QuerySet[MLModel]:
-    rows = MLModel.objects.filter(kind=RepositoryKind.MODEL)
-    return rows.select_related("namespace").prefetch_related("tags").order_by("pk")
+    return MLModel.objects.select_related("namespace").prefetch_related("tags").order_by("pk")
 
 
 def _documents(mlmodels: list[MLModel]) -> Iterator[Document]:
@@ -68,6 +72,15 @@ def _documents(mlmodels: list[MLModel]) -> Iterator[Document]:
 
 
 def _document(mlmodel: MLModel, facts: "_Facts") -> Document:
+    identity: Document = {
+        "uuid": str(mlmodel.uuid),
+        "pk": mlmodel.pk,
+        "terms": [kind_term(RepositoryKind(mlmodel.kind))],
+        "grams": grams(mlmodel.full_name),
+    }
+    if mlmodel.kind != RepositoryKind.MODEL:
+        # The catalogue is of models. Without a term of readers, no search of it has this document.
+        return identity
     graph = facts.graphs.get(mlmodel.pk)
     namespace, name = mlmodel.namespace.name, mlmodel.name
     facets = {
@@ -82,9 +95,10 @@ def _document(mlmodel: MLModel, facts: "_Facts") -> Document:
     keywords = [value for key, values in folded.items() if key != "target" for value in values]
     updated_us = (mlmodel.updated_at - _EPOCH) // timedelta(microseconds=1)
     return {
-        "uuid": str(mlmodel.uuid),
-        "pk": mlmodel.pk,
+        **identity,
         "terms": [
+            *identity["terms"],
+            *(share_term(divisor) for divisor in shares_of(mlmodel.uuid)),
             *_reader_terms(mlmodel),
             term("namespace", fold(namespace)),
             *(term(key, value) for key, values in folded.items() for value in values),
@@ -100,6 +114,8 @@ def _document(mlmodel: MLModel, facts: "_Facts") -> Document:
         "by_name": f"{namespace}/{name}".lower(),
         **folded,
         "structure": graph.graph_hash if graph else [],
+        # Not a field of the index: the writer stores it with the structure.
+        "embedding": (graph.architecture_class, graph.embedding) if graph else None,
     }
 
 

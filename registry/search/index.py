@@ -5,8 +5,9 @@ documents and cursor become durable in one commit: after a crash the next proces
 last commit.
 
 A generation (``generations.py``) that is missing, damaged, of another version or of another
-database is replaced. Each search first indexes new entries, so that it finds everything that was
-committed before, by any process.
+database is replaced. Each search first indexes new entries, so that it finds what was committed
+before, by any process. A search of a small hub builds a missing index itself; on a large hub it is
+built by a process in the background, and searches are refused until it is complete.
 """
 
 import logging
@@ -14,27 +15,31 @@ import shutil
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import tantivy
 
 from registry.errors import Unavailable
-from registry.search import generations, outbox
-from registry.search.documents import BATCH, Document, all_documents, documents_of
-from registry.search.generations import Broken, engine
-from registry.search.schema import CURSOR_UUID, SCHEMA
+from registry.search import background, generations, outbox
+from registry.search.documents import BATCH, all_documents, documents_of
+from registry.search.generations import Broken, Busy, engine
+from registry.search.scale import is_small
+from registry.search.schema import BUILDING_UUID, CURSOR_UUID, SCHEMA
+from registry.search.writer import Writer
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 #: Seconds that a search waits for another writer before it uses the index as it is.
 WAIT_S = 0.5
-#: Seconds that it waits if there is no index yet.
+#: Seconds to wait for another process that builds or replaces the index.
 FIRST_WAIT_S = 30.0
-#: Seconds that one search spends on indexing; the next one continues.
-BUDGET_S = 5.0
+#: Seconds that one search spends on indexing; a process in the background does the rest.
+BUDGET_S = 0.5
+#: Documents between two commits of a build: an interrupted build continues after the last commit.
+DURABLE = 50_000
 
-_HEAP_BYTES = 64 * 2**20
 #: With less free space a failed write is attributed to a full disk, and the index is not rebuilt.
 _ROOM_BYTES = 512 * 2**20
 
@@ -43,10 +48,10 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
     """The result of a search in an index that has caught up with the tables.
 
     If the index proves broken, ``question`` is called again with a new index. Raises
-    ``Unavailable``: ``index_busy`` while another process builds the first index.
+    ``Unavailable``: ``index_busy`` while there is no complete index.
     """
     for _ in range(2):
-        catch_up(wait_s=WAIT_S, budget_s=BUDGET_S)
+        check()
         name = generations.current()
         if not name:
             break
@@ -59,52 +64,95 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
             with generations.writing(WAIT_S) as held:
                 if held:
                     generations.discard(name)
-    raise Unavailable("index_busy", "The search index is being built.", "Try again in a minute.")
+    raise _busy()
+
+
+def check() -> None:
+    """Prepare the index for a search, within a bounded time.
+
+    New entries of the outbox are indexed for :data:`BUDGET_S`; more are left to a process in the
+    background. Raises ``Unavailable``: ``index_busy`` if there is no index and the hub is too large
+    to build one now; it is then being built.
+    """
+    cursor = _cursor()
+    if cursor is None or not outbox.belongs(cursor):
+        if not is_small():
+            background.start()
+            raise _busy()
+        _build(wait_s=FIRST_WAIT_S)
+    elif outbox.has_news(cursor):
+        is_behind = _follow(wait_s=WAIT_S, budget_s=BUDGET_S)
+        if not generations.current():
+            # It could not be continued.
+            check()
+        elif is_behind and not is_small():
+            background.start()
 
 
 def catch_up(*, wait_s: float, budget_s: float) -> None:
-    """Index new entries of the outbox, unless another process does.
+    """Index new entries of the outbox, or build the index if there is none.
 
     Failures to write are logged and leave the index unchanged.
 
     Args:
-        wait_s: Seconds to wait for the other process, if there is an index.
-        budget_s: Seconds after which indexing stops; a rebuild is always completed.
+        wait_s: Seconds to wait for another process that indexes.
+        budget_s: Seconds after which indexing stops; a build is always completed.
     """
     cursor = _cursor()
-    if cursor is not None and outbox.belongs(cursor) and not outbox.has_news(cursor):
-        return
-    with generations.writing(wait_s if cursor else FIRST_WAIT_S) as held:
-        if not held:
-            return
-        # The previous holder of the lock may have indexed the same entries.
-        cursor = _cursor()
-        try:
-            if cursor is None or not outbox.belongs(cursor):
-                generations.replace(_fill)
-            else:
-                _follow(cursor, time.monotonic() + budget_s)
-        except Broken:
-            _log.exception("the search index could not be written")
+    if cursor is None or not outbox.belongs(cursor):
+        _build(wait_s=FIRST_WAIT_S)
+    elif outbox.has_news(cursor):
+        _follow(wait_s=wait_s, budget_s=budget_s)
+        if not generations.current():
+            _build(wait_s=FIRST_WAIT_S)
 
 
 def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
     """Rebuild the index while searches use the old one; returns the number of documents.
 
-    ``progress`` is called with the number written so far. Raises ``Unavailable``: ``index_busy``
-    while another process writes, or if writing failed.
+    An interrupted build is continued. ``progress`` is called with the number written so far. Raises
+    ``Unavailable``: ``index_busy`` while another process builds, or if writing failed.
     """
-    with generations.writing(FIRST_WAIT_S) as held:
+    try:
+        with generations.building(FIRST_WAIT_S) as held:
+            if held:
+                fill = partial(_fill, progress=progress)
+                return generations.replace(fill, _is_continuable, wait_s=FIRST_WAIT_S)
+    except Busy:
+        pass
+    except Broken as error:
+        raise Unavailable(
+            "index_busy", f"The index could not be written: {error}.", "Is the disk full?"
+        ) from error
+    raise Unavailable(
+        "index_busy", "Another process is indexing.", "Try again when it has finished."
+    )
+
+
+def is_own(index: tantivy.Index) -> bool:
+    """Whether an index was made from this database, and can be continued."""
+    try:
+        return outbox.belongs(outbox.Cursor.loads(_stored(index.searcher(), CURSOR_UUID)))
+    except (LookupError, TypeError):
+        return False
+
+
+def _busy() -> Unavailable:
+    return Unavailable("index_busy", "The search index is being built.", "Try again in a minute.")
+
+
+def _build(*, wait_s: float) -> None:
+    """Build the index, unless another process did so while this one waited."""
+    with generations.building(wait_s) as held:
         if not held:
-            raise Unavailable(
-                "index_busy", "Another process is indexing.", "Try again when it has finished."
-            )
+            return
+        cursor = _cursor()
+        if cursor is not None and outbox.belongs(cursor):
+            return
         try:
-            return generations.replace(partial(_fill, progress=progress))
-        except Broken as error:
-            raise Unavailable(
-                "index_busy", f"The index could not be written: {error}.", "Is the disk full?"
-            ) from error
+            generations.replace(_fill, _is_continuable, wait_s=wait_s)
+        except Broken:
+            _log.exception("the search index could not be built")
 
 
 def _cursor() -> outbox.Cursor | None:
@@ -113,77 +161,89 @@ def _cursor() -> outbox.Cursor | None:
         with engine():
             index = generations.opened(generations.current())
             index.reload()
-            searcher = index.searcher()
-            query = tantivy.Query.term_query(SCHEMA, "uuid", CURSOR_UUID)
-            hits = searcher.search(query, 1).hits
-            return outbox.Cursor.loads(bytes(searcher.doc(hits[0][1])["cursor"][0]))
+            return outbox.Cursor.loads(_stored(index.searcher(), CURSOR_UUID))
     except (Broken, LookupError, TypeError):
         return None
 
 
-def _follow(cursor: outbox.Cursor, deadline: float) -> None:
-    """Index outbox entries after ``cursor`` until the deadline; each batch is one commit."""
-    try:
-        index = generations.opened(generations.current())
-        with _Writer(index) as writer:
-            while time.monotonic() < deadline:
-                changed, cursor = outbox.read(cursor, BATCH)
-                if not changed:
-                    break
-                documents = list(documents_of(changed))
-                for mlmodel_uuid in changed:
-                    writer.delete(str(mlmodel_uuid))
-                for document in documents:
-                    writer.add(document)
-                writer.commit(cursor)
-        with engine():
-            index.reload()
-    except Broken:
-        if shutil.disk_usage(generations.folder()).free < _ROOM_BYTES:
-            raise
-        _log.exception("the search index cannot be continued and is rebuilt")
-        generations.replace(_fill)
+def _stored(searcher: tantivy.Searcher, name: str) -> bytes:
+    """Content of the document ``name`` about the index itself. Raises ``LookupError``."""
+    hits = searcher.search(tantivy.Query.term_query(SCHEMA, "uuid", name), 1).hits
+    return bytes(searcher.doc(hits[0][1])["cursor"][0])
 
 
-def _fill(index: tantivy.Index, *, progress: Callable[[int], None] = lambda _: None) -> int:
-    cursor = outbox.tip()
-    count = 0
-    with _Writer(index) as writer:
-        for document in all_documents():
+def _follow(*, wait_s: float, budget_s: float) -> bool:
+    """Index new entries of the outbox, unless another process holds the lock for ``wait_s``.
+
+    An index that cannot be continued is discarded. Returns whether there was more to index.
+    """
+    deadline = time.monotonic() + budget_s
+    with generations.writing(wait_s) as held:
+        # The previous holder of the lock may have indexed the same entries.
+        cursor = _cursor() if held else None
+        if cursor is None:
+            return False
+        name = generations.current()
+        try:
+            index = generations.opened(name)
+            return _advance(index, generations.folder() / name, cursor, deadline)
+        except Broken:
+            _log.exception("the search index cannot be continued")
+            if shutil.disk_usage(generations.folder()).free >= _ROOM_BYTES:
+                generations.discard(name)
+            return False
+
+
+def _advance(index: tantivy.Index, path: Path, cursor: outbox.Cursor, deadline: float) -> bool:
+    """Index outbox entries after ``cursor``; each batch is one commit.
+
+    Returns whether the deadline came before the end. Raises ``Broken``.
+    """
+    with Writer(index, path) as writer:
+        while time.monotonic() < deadline:
+            changed, cursor = outbox.read(cursor, BATCH)
+            if not changed:
+                return False
+            documents = list(documents_of(changed))
+            for mlmodel_uuid in changed:
+                writer.delete(str(mlmodel_uuid))
+            for document in documents:
+                writer.add(document)
+            writer.commit({CURSOR_UUID: cursor.dumps()})
+    return True
+
+
+def _is_continuable(index: tantivy.Index) -> bool:
+    """Whether this is the interrupted build of an index of this database."""
+    is_building = index.searcher().doc_freq("uuid", BUILDING_UUID) > 0
+    return is_building and is_own(index)
+
+
+def _fill(
+    index: tantivy.Index, path: Path, *, progress: Callable[[int], None] = lambda _: None
+) -> int:
+    """Index all MLModels, after those that an interrupted build has indexed.
+
+    Returns the number of documents. Raises ``Broken``.
+    """
+    cursor, last = outbox.tip(), 0
+    if _is_continuable(index):
+        searcher = index.searcher()
+        cursor = outbox.Cursor.loads(_stored(searcher, CURSOR_UUID))
+        last = int(_stored(searcher, BUILDING_UUID))
+    count = max(0, index.searcher().num_docs - 2)
+    with Writer(index, path) as writer:
+        for document in all_documents(after=last):
             writer.add(document)
+            last = document["pk"]
             count += 1
+            if count % DURABLE == 0:
+                state = {CURSOR_UUID: cursor.dumps(), BUILDING_UUID: str(last).encode()}
+                writer.commit(state)
             if count % BATCH == 0:
                 progress(count)
-        writer.commit(cursor)
+        writer.delete(BUILDING_UUID)
+        writer.commit({CURSOR_UUID: cursor.dumps()})
+    # What changed during the build.
+    _advance(index, path, cursor, float("inf"))
     return count
-
-
-class _Writer:
-    """Tantivy's writer; commits include the cursor. Needs the lock. Methods raise ``Broken``."""
-
-    def __init__(self, index: tantivy.Index) -> None:
-        with engine():
-            self._writer = index.writer(_HEAP_BYTES, 1)
-
-    def __enter__(self) -> "_Writer":
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        # Tantivy's own lock must be released before ours. Merges are completed: aborted merges
-        # would leave more and more segments to search.
-        with engine():
-            self._writer.wait_merging_threads()
-
-    def add(self, document: Document) -> None:
-        with engine():
-            self._writer.add_document(tantivy.Document.from_dict(document, SCHEMA))
-
-    def delete(self, document_uuid: str) -> None:
-        with engine():
-            self._writer.delete_documents_by_term("uuid", document_uuid)
-
-    def commit(self, cursor: outbox.Cursor) -> None:
-        self.delete(CURSOR_UUID)
-        self.add({"uuid": CURSOR_UUID, "cursor": cursor.dumps()})
-        with engine():
-            self._writer.commit()

@@ -20,24 +20,31 @@ relevance  BM25 over weighted fields            its rank: scores change with the
 ========== ==================================== ==============================================
 """
 
-from collections.abc import Iterator
+import heapq
+import itertools
+import math
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import tantivy
-from django.db.models import Min
-from tantivy import Occur, Order
+from tantivy import Order
 from tantivy import Query as IndexQuery
 
-from registry.search.documents import BATCH
+from registry.search import generations
 from registry.search.parser import Sort
-from registry.search.schema import SCHEMA, between
+from registry.search.plan import any_of, both
+from registry.search.schema import SCHEMA, SMALLEST, between, share_term
+from registry.search.structures import groups
 from registry.tables import Graph
 
 #: Upper bound on hits by relevance; other orders list all.
 DEEPEST_RANK = 10_000
-_MOST_STRUCTURES = 10_000
+#: Structures of a result up to which they are looked up by hash, and structures looked up at first.
+_FEW, _FIRST_STRUCTURES = 10_000, 256
+#: Documents from which the sort key is bounded before the hits are sorted, and hits in a share of
+#: the documents that give the bound.
+_LARGE, _SAMPLE = 20_000, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +78,12 @@ class BySortKey:
         if after:
             # Positions come from signed cursors, so ``between`` may trust its bounds.
             low, high = (after, "*") if self.order == Order.Asc else ("*", after)
-            query = _both(matching, between(self.field, low, high))
-        return _sorted_hits(searcher, query, self.field, limit, self.order)
+            query = both(matching, between(self.field, low, high))
+        narrowed = _narrowed(searcher, query, self.field, limit, self.order)
+        hits = _sorted_hits(searcher, narrowed, self.field, limit, self.order)
+        if len(hits) < limit and narrowed is not query:
+            return _sorted_hits(searcher, query, self.field, limit, self.order)
+        return hits
 
 
 class ByRelevance:
@@ -91,10 +102,9 @@ class ByRelevance:
 
 
 class BySimilarity:
-    """By similarity of network structure, computed for all distinct structures of the result.
+    """By similarity of network structure, over all structures of the index (``structures.py``).
 
-    Fine-tuned copies share a structure, so there are far fewer structures than models. The index
-    lists them; their embeddings come from the tables.
+    Fine-tuned copies share a structure, so there are far fewer structures than models.
     """
 
     def __init__(self, reference: Graph) -> None:
@@ -104,32 +114,37 @@ class BySimilarity:
         self, searcher: tantivy.Searcher, matching: IndexQuery, after: str, limit: int
     ) -> list[Hit]:
         reached, name = _read_similarity(after) if after else (None, "")
+        among = _structures_of_few(searcher, matching)
         hits: list[Hit] = []
-        for similarity in self._ranked(_structures(searcher, matching)):
-            if reached and similarity.rank < reached.rank:
-                continue
+        for similarity in _present(searcher, matching, self._ranked(reached, among), among):
             term = IndexQuery.term_query(SCHEMA, "structure", similarity.structure)
-            query = _both(matching, term)
+            query = both(matching, term)
             if similarity == reached:
-                query = _both(query, between("by_name", name, "*"))
+                query = both(query, between("by_name", name, "*"))
             page = _sorted_hits(searcher, query, "by_name", limit - len(hits), Order.Asc)
             hits.extend(Hit(hit.pk, f"{similarity} {hit.position}") for hit in page)
             if len(hits) == limit:
                 break
         return hits
 
-    def _ranked(self, structures: list[str]) -> list["_Similarity"]:
-        """The structures by similarity to the reference."""
-        reference = np.asarray(self.reference.embedding, float)
-        ranked = []
-        for structure, architecture, embedding in _graphs(structures):
-            other = np.asarray(embedding, float)
-            if other.shape == reference.shape:
-                length = float(np.linalg.norm(reference) * np.linalg.norm(other)) or 1.0
-                cosine = round(float(reference @ other) / length, 6)
-                same = int(architecture == self.reference.architecture_class)
-                ranked.append(_Similarity(same, cosine, structure))
-        return sorted(ranked, key=lambda similarity: similarity.rank)
+    def _ranked(
+        self, reached: "_Similarity | None", among: Collection[str] | None
+    ) -> Iterator["_Similarity"]:
+        """The structures from ``reached`` on by similarity to the reference."""
+        folder = generations.folder() / generations.current()
+        own = self.reference.architecture_class
+        others = []
+        for group in groups(folder, own, self.reference.embedding):
+            same = int(group.architecture_class == own)
+            if reached and reached.same_class < same:
+                continue
+            most = reached.cosine if reached and reached.same_class == same else math.inf
+            ranked = group.ranked(most, among)
+            if same:
+                yield from _from(reached, 1, ranked)
+            else:
+                others.append(ranked)
+        yield from _from(reached, 0, heapq.merge(*others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +168,47 @@ def _read_similarity(position: str) -> tuple[_Similarity, str]:
     return _Similarity(int(same_class), float(cosine), structure), name
 
 
-def _structures(searcher: tantivy.Searcher, matching: IndexQuery) -> list[str]:
-    """The distinct structures of a result, at most the :data:`_MOST_STRUCTURES` most frequent."""
-    count = {"field": "structure", "size": _MOST_STRUCTURES, "segment_size": _MOST_STRUCTURES}
+def _from(
+    reached: _Similarity | None, same_class: int, ranked: Iterable[tuple[float, str]]
+) -> Iterator[_Similarity]:
+    """Similarities of negative cosines and hashes, without those before ``reached``."""
+    for negative, structure in ranked:
+        similarity = _Similarity(same_class, -negative, structure)
+        if reached is None or similarity.rank >= reached.rank:
+            yield similarity
+
+
+def _structures_of_few(searcher: tantivy.Searcher, matching: IndexQuery) -> set[str] | None:
+    """The structures of a result of at most :data:`_FEW` documents; ``None`` for a larger one."""
+    if len(searcher.search(matching, _FEW + 1, count=False).hits) > _FEW:
+        return None
+    return _counted_structures(searcher, matching)
+
+
+def _present(
+    searcher: tantivy.Searcher,
+    matching: IndexQuery,
+    ranked: Iterator[_Similarity],
+    among: Collection[str] | None,
+) -> Iterator[_Similarity]:
+    """Those structures, in order, that a document of the result has."""
+    if among is not None:
+        yield from ranked
+        return
+    size = _FIRST_STRUCTURES
+    while part := list(itertools.islice(ranked, size)):
+        names = [similarity.structure for similarity in part]
+        query = both(matching, IndexQuery.term_set_query(SCHEMA, "structure", names))
+        present = _counted_structures(searcher, query)
+        yield from (similarity for similarity in part if similarity.structure in present)
+        size = min(4 * size, _FEW)
+
+
+def _counted_structures(searcher: tantivy.Searcher, matching: IndexQuery) -> set[str]:
+    """The structures of a result that has at most :data:`_FEW` of them."""
+    count = {"field": "structure", "size": _FEW, "segment_size": _FEW}
     counted = searcher.aggregate(matching, {"structures": {"terms": count}})
-    return [bucket["key"] for bucket in counted["structures"]["buckets"]]
-
-
-def _graphs(structures: list[str]) -> Iterator[tuple[str, str, list[float]]]:
-    """Graph hash, architecture class and embedding of each structure, from any of its graphs."""
-    for start in range(0, len(structures), BATCH):
-        batch = structures[start : start + BATCH]
-        rows = Graph.objects.filter(graph_hash__in=batch).values("graph_hash")
-        one_each = rows.annotate(any=Min("id")).values("any")
-        yield from Graph.objects.filter(id__in=one_each).values_list(
-            "graph_hash", "architecture_class", "embedding"
-        )
+    return {bucket["key"] for bucket in counted["structures"]["buckets"]}
 
 
 def _sorted_hits(
@@ -180,5 +220,21 @@ def _sorted_hits(
     return [Hit(int(pk or 0), position) for pk, (position, _) in zip(keys, hits, strict=True)]
 
 
-def _both(first: IndexQuery, second: IndexQuery) -> IndexQuery:
-    return IndexQuery.boolean_query([(Occur.Must, first), (Occur.Must, second)])
+def _narrowed(
+    searcher: tantivy.Searcher, query: IndexQuery, field: str, limit: int, order: Order
+) -> IndexQuery:
+    """``query`` with a bound of the sort key, within which the first ``limit`` hits are likely.
+
+    Sorting reads the keys of all matching documents. A random share of them tells how far the first
+    hits reach.
+    """
+    if searcher.num_docs <= _LARGE:
+        return query
+    sample = both(query, any_of([share_term(SMALLEST)]))
+    depth = max(_SAMPLE, 4 * limit // SMALLEST)
+    hits = searcher.search(sample, depth, count=False, order_by_field=field, order=order).hits
+    if len(hits) < depth:
+        return query
+    key = hits[-1][0]
+    low, high = ("*", key) if order == Order.Asc else (key, "*")
+    return both(query, between(field, low, high))

@@ -16,6 +16,8 @@ from registry.search.schema import PREFIX_FIELDS, SCHEMA, TEXT_FIELDS, term, wor
 
 # Weight of a match of the beginning of a word, relative to a whole word.
 _PREFIX_WEIGHT = 0.2
+# Number of terms from which a set of them is cheaper than a clause for each.
+_MANY_TERMS = 16
 # A model whose full name is in the query comes first.
 _FULL_NAME_SCORE = 100.0
 
@@ -27,16 +29,16 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
         readers: Terms of ``documents.reader_*``, one of which a document must have.
         without: A filter to leave out, so that its other values can be counted.
     """
-    must = [_any_of(readers)]
+    must = [any_of(readers)]
     for key, values in query.filters:
         if key == without:
             continue
         terms = [term(key, value) for value in values]
-        must.extend(_any_of([one]) for one in terms) if key in MANY else must.append(_any_of(terms))
+        must.extend(any_of([one]) for one in terms) if key in MANY else must.append(any_of(terms))
     for signature in query.signatures:
-        must.extend(_any_of(clause) for clause in fit.clauses(signature))
+        must.extend(any_of(clause) for clause in fit.clauses(signature))
     if query.similar_to:
-        must.append(_any_of([term("has", "structure")]))
+        must.append(any_of([term("has", "structure")]))
     texts = [_word(word) for text in query.words for word in words(text)]
     texts += [_phrase(pieces) for text in query.phrases if (pieces := words(text))]
     clauses = [(Occur.Must, clause) for clause in (*must, *texts)]
@@ -49,15 +51,41 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
     return IndexQuery.boolean_query(clauses)
 
 
+def is_unfiltered(query: Query) -> bool:
+    """Whether all readable documents match."""
+    return not (query.filters or query.signatures or query.similar_to or has_words(query))
+
+
 def has_words(query: Query) -> bool:
     """Whether the query has text to rank by."""
     return any(words(text) for text in (*query.words, *query.phrases))
 
 
-def _any_of(terms: Iterable[str]) -> IndexQuery:
-    return IndexQuery.const_score_query(
-        IndexQuery.term_set_query(SCHEMA, "terms", list(terms)), 0.0
-    )
+def both(first: IndexQuery, second: IndexQuery) -> IndexQuery:
+    """Documents that match two queries."""
+    return IndexQuery.boolean_query([(Occur.Must, first), (Occur.Must, second)])
+
+
+def but(first: IndexQuery, second: IndexQuery) -> IndexQuery:
+    """Documents that match the first query and not the second."""
+    return IndexQuery.boolean_query([(Occur.Must, first), (Occur.MustNot, second)])
+
+
+def any_of(terms: Iterable[str]) -> IndexQuery:
+    """Documents with at least one of these terms, without a score."""
+    terms = list(terms)
+    if len(terms) > _MANY_TERMS:
+        query = IndexQuery.term_set_query(SCHEMA, "terms", terms)
+    else:
+        # A set of terms reads all documents of each before the first result. This reads those that
+        # the other clauses leave.
+        each = [IndexQuery.term_query(SCHEMA, "terms", one, index_option="basic") for one in terms]
+        query = (
+            each[0]
+            if len(each) == 1
+            else IndexQuery.boolean_query([(Occur.Should, one) for one in each])
+        )
+    return IndexQuery.const_score_query(query, 0.0)
 
 
 def _named(full_name: str) -> IndexQuery:

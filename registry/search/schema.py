@@ -3,26 +3,28 @@
 ============== ========================================================= =====================
 field          holds                                                     serves
 ============== ========================================================= =====================
-uuid           the MLModel's uuid, or ``cursor``                         replacement, deletion
+uuid           the MLModel's uuid, ``cursor`` or ``building``            replacement, deletion
 pk             the MLModel's key                                         look-up of rows
 terms          ``key=value`` in folded case, see :func:`term`            filters, access
 name ... body  words, for :data:`TEXT_FIELDS`                            text search, ranking
 by_*           one key per document, unique, that sorts as text          orders and their pages
 facets         folded values of :data:`FACETS`                           counts
 structure      graph hash                                                order by similarity
-cursor         of the ``cursor`` document only: position in the outbox   following the tables
+grams          runs of 1 to 3 letters of ``namespace/name``              parts of names
+cursor         of documents about the index itself: their content        following the tables
 ============== ========================================================= =====================
 """
 
 import itertools
 import re
 from collections.abc import Iterable
+from uuid import UUID
 
 import tantivy
 
 #: Increment it with any change here, in ``documents.py`` or in the meaning of a term: an index of
 #: another version is rebuilt.
-VERSION = 1
+VERSION = 2
 
 #: Text fields with the weight of a match in them.
 TEXT_FIELDS = {"name": 8.0, "title": 5.0, "keywords": 3.0, "description": 2.0, "body": 1.0}
@@ -31,7 +33,15 @@ PREFIX_FIELDS = ("name", "title", "keywords")
 
 FACETS = ("task", "license", "library", "architecture_class", "tag", "target")
 
-CURSOR_UUID = "cursor"
+#: Documents about the index itself: its position in the outbox, and during a build the key of the
+#: last MLModel that it has.
+CURSOR_UUID, BUILDING_UUID = "cursor", "building"
+#: Random shares of the documents, as divisors: one in 64, of which each next one has twice as many.
+#: Numbers of large results are estimated from them.
+SHARES = (64, 32, 16, 8, 4, 2)
+#: The smallest share.
+SMALLEST = SHARES[0]
+_GRAM = 3
 _LONGEST_WORD = 64
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -45,6 +55,7 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="words")
     for name in ("by_updated", "by_downloads", "by_name", *FACETS, "structure"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    builder.add_text_field("grams", tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field("cursor", stored=True)
     return builder.build()
 
@@ -82,6 +93,31 @@ def between(field: str, low: str, high: str) -> tantivy.Query:
     DANGER: the bounds become part of the query's text: only letters, digits and ``._-/`` are safe.
     """
     return _PARSER.parse_query(f"{field}:{{{low} TO {high}}}", [field])
+
+
+def share_term(divisor: int) -> str:
+    """The term of the documents of one of :data:`SHARES`."""
+    return term("share", str(divisor))
+
+
+def shares_of(mlmodel_uuid: UUID) -> list[int]:
+    """The shares that an MLModel falls into, by its random uuid."""
+    return [divisor for divisor in SHARES if mlmodel_uuid.int % divisor == 0]
+
+
+def grams(name: str) -> list[str]:
+    """The different runs of up to three letters in a name, without case."""
+    text = name.lower()
+    ends = range(1, _GRAM + 1)
+    return sorted({text[at : at + size] for size in ends for at in range(len(text) - size + 1)})
+
+
+def grams_of_part(text: str) -> list[str]:
+    """The runs that every name has which contains ``text``, as few as possible."""
+    lower = text.lower()
+    if len(lower) <= _GRAM:
+        return [lower]
+    return sorted({lower[at : at + _GRAM] for at in range(len(lower) - _GRAM + 1)})
 
 
 def spellings(name: str) -> str:

@@ -42,13 +42,13 @@ def embedded_broker(settings: Any) -> Iterator[None]:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("embedded_broker")
+@pytest.mark.usefixtures("embedded_broker", "data_dir")
 def test_a_hub_whose_parts_answer_is_ready(client: Client) -> None:
     response = client.get("/readyz")
     assert response.status_code == 200
     assert response.json() == {
         "status": "ok",
-        "checks": {"database": "ok", "storage": "ok", "broker": "ok"},
+        "checks": {"database": "ok", "storage": "ok", "broker": "ok", "index": "ok"},
     }
 
 
@@ -67,6 +67,7 @@ def test_each_part_is_reported_for_itself(
             "database": "ConnectionRefusedError",
             "storage": "FileNotFoundError",
             "broker": "ConnectionError",
+            "index": "ConnectionRefusedError",
         },
     }
     assert b"secret" not in response.content

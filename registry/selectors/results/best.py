@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.results.build import with_relations
@@ -95,11 +95,16 @@ def largest_gains(actor: Actor, *, target: Target | None = None, limit: int = 10
     rows = rows.select_related("graph__revision__mlmodel__namespace", "target", "record")
     rows = rows.defer("record__document").order_by("ratio", "pk")
     gains: list[Build] = []
-    begin = 0
-    while len(gains) < limit and (page := list(rows[begin : begin + _PAGE])):
+    page = list(rows[:_PAGE])
+    while page:
         best = best_builds({build.graph_id for build in page})
         gains += [build for build in page if build.pk in best]
-        begin += _PAGE
+        if len(gains) >= limit:
+            break
+        last = page[-1]
+        # The plain bound lets databases begin in the middle of the index.
+        after = Q(ratio__gt=last.ratio) | Q(ratio=last.ratio, pk__gt=last.pk)
+        page = list(rows.filter(after, ratio__gte=last.ratio)[:_PAGE])
     return gains[:limit]
 
 

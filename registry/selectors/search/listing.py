@@ -6,6 +6,7 @@ end; all pages cost the same.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import CharField, Count, F, Q, QuerySet, Value, Window
@@ -13,6 +14,8 @@ from django.db.models.functions import Concat, RowNumber
 from django.db.models.lookups import IContains
 
 from registry.pagination import Page, keyset_page
+from registry.search import names
+from registry.search.digests import digest
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.people.account import named
 from registry.selectors.repository.details import Details
@@ -101,7 +104,15 @@ def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
 
 
 def labels_in_use(kind: RepositoryKind) -> list[tuple[str, str]]:
-    """Kind and value of the labels of public repositories, most frequent first."""
+    """Kind and value of the labels of public repositories, most frequent first.
+
+    Of a large hub as last counted; see :mod:`registry.search.digests`.
+    """
+    rows = digest(f"labels-{kind}", partial(_count_labels, kind)) or []
+    return [(label_kind, value) for label_kind, value in rows]
+
+
+def _count_labels(kind: RepositoryKind) -> list[tuple[str, str]]:
     everybody = readable_repositories(AnonymousUser()).filter(kind=kind)
     counted = Label.objects.filter(mlmodel__in=everybody).values("kind", "value")
     most = counted.annotate(uses=Count("pk")).order_by("-uses", "value")[:_MOST_TAGS]
@@ -109,17 +120,29 @@ def labels_in_use(kind: RepositoryKind) -> list[tuple[str, str]]:
 
 
 def models_by_task(most: int) -> dict[str, list[MLModel]]:
-    """The tasks of public models, in order, each with its ``most`` most liked models."""
+    """The tasks of public models, in order, each with its ``most`` most liked models.
+
+    Of a large hub as last counted, without models that are not public any more.
+    """
+    keys = digest(f"tasks-{most}", partial(_keys_by_task, most)) or {}
+    everybody = readable_repositories(AnonymousUser()).select_related("namespace")
+    models = everybody.in_bulk({key for of_task in keys.values() for key in of_task})
+    return {
+        task: [models[key] for key in of_task if key in models] for task, of_task in keys.items()
+    }
+
+
+def _keys_by_task(most: int) -> dict[str, list[int]]:
     everybody = readable_repositories(AnonymousUser()).filter(kind=RepositoryKind.MODEL)
     tasks = Label.objects.filter(mlmodel__in=everybody, kind="pipeline_tag")
-    names = tasks.order_by("value").values_list("value", flat=True).distinct()[:_MOST_TAGS]
-    models: dict[str, list[MLModel]] = {name: [] for name in names}
+    values = tasks.order_by("value").values_list("value", flat=True).distinct()[:_MOST_TAGS]
+    keys: dict[str, list[int]] = {value: [] for value in values}
     # The database finds the place of each model among those of its task.
     place = Window(RowNumber(), partition_by="value", order_by=["-mlmodel__likes", "mlmodel"])
-    rows = tasks.annotate(place=place).filter(place__lte=most, value__in=models)
-    for row in rows.select_related("mlmodel__namespace").order_by("value", "place"):
-        models[row.value].append(row.mlmodel)
-    return models
+    rows = tasks.annotate(place=place).filter(place__lte=most, value__in=keys)
+    for value, key in rows.order_by("value", "place").values_list("value", "mlmodel"):
+        keys[value].append(key)
+    return keys
 
 
 def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
@@ -132,6 +155,9 @@ def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
         return rows.none()
     if listing.author:
         rows = rows.filter(namespace__in=named(Namespace.objects.all(), listing.author))
+    parts = names.keys_containing(listing.kind, listing.words) if listing.words else None
+    if parts is not None:
+        rows = rows.filter(pk__in=parts)
     for word in listing.words:
         full_name = Concat("namespace__name", Value("/"), "name", output_field=CharField())
         rows = rows.filter(IContains(full_name, word))

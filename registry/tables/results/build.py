@@ -53,6 +53,19 @@ class Build(models.Model):
                 name="build_config_unique",
             )
         ]
+        indexes = [
+            # The largest gains, of all targets and of one.
+            models.Index(
+                fields=["tolerance", "ratio", "id"],
+                condition=Q(withdrawn_at__isnull=True, is_baseline=False),
+                name="build_gain",
+            ),
+            models.Index(
+                fields=["target", "tolerance", "ratio", "id"],
+                condition=Q(withdrawn_at__isnull=True, is_baseline=False),
+                name="build_gain_of_target",
+            ),
+        ]
 
 
 class BuildFile(models.Model):

@@ -12,9 +12,10 @@ from django.contrib.auth.models import AnonymousUser
 
 from registry.search import index
 from registry.search import signature as signatures
+from registry.search.counts import FACET_VALUES
 from registry.search.fit import fits
 from registry.search.schema import FACETS
-from registry.selectors.search.catalogue import FACET_VALUES, catalogue_search
+from registry.selectors.search.catalogue import catalogue_search
 from registry.states import RefKind, Visibility
 from registry.tables import Build, Graph, MLModel, OutboxEntry, Record, Ref, Revision, Tag, Target
 from tests.registry.search import rows

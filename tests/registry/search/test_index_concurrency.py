@@ -31,8 +31,8 @@ import django
 django.setup()
 from registry.search import index
 def telling(make):
-    def told(*uuids):
-        for count, document in enumerate(make(*uuids), 1):
+    def told(*uuids, **options):
+        for count, document in enumerate(make(*uuids, **options), 1):
             print(document["by_name"], flush=True)
             if count == int(os.environ["HOLD_AT"]):
                 signal.pause()

@@ -118,7 +118,8 @@ class MLModelsView(ApiView):
     def get(self, request: Request) -> Response:
         """Search the models you may read, by words and filters.
 
-        Facets are counted over all results, each without its own filter.
+        Facets are counted over all results, each without its own filter. Numbers of large results
+        are capped and estimated, and marked so.
         """
         query = query_of(request, CatalogueQuery)
         results = catalogue_search(request.user, query=query.pop("q"), **query)
@@ -126,7 +127,9 @@ class MLModelsView(ApiView):
             "items": MLModelSummarySerializer(summaries_of(results.items), many=True).data,
             "next": results.next_cursor,
             "total": results.total,
+            "total_is_exact": results.counts.total_is_exact,
             "facets": results.facets,
+            "facets_are_exact": results.counts.facets_are_exact,
         }
         return Response(answer)
 

@@ -74,7 +74,9 @@ class FacetValueField(serializers.ListField):
         "items": [SUMMARY_EXAMPLE],
         "next": None,
         "total": 1,
+        "total_is_exact": True,
         "facets": {"task": [["image-classification", 1]], "license": [["apache-2.0", 1]]},
+        "facets_are_exact": True,
     }
 )
 class CatalogueSerializer(serializers.Serializer[Any]):
@@ -83,9 +85,15 @@ class CatalogueSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="The `cursor` of the next page; null on the last."
     )
     total = serializers.IntegerField()
+    total_is_exact = serializers.BooleanField(
+        help_text="Whether there are `total` models, else at least as many."
+    )
     facets = serializers.DictField(
         child=serializers.ListField(child=FacetValueField()),
         help_text="Values of each facet with their counts, most frequent first.",
+    )
+    facets_are_exact = serializers.BooleanField(
+        help_text="Whether the counts are exact, else estimates with two significant digits."
     )
 
 

@@ -1,0 +1,267 @@
+"""Rows of a hub of any size for :mod:`benchmarks.catalogue`; needs Django to be set up.
+
+Rows are the same for the same seed and number, and are written by COPY on PostgreSQL. A tenth of
+the models is private; two thirds have a network, of which half have a structure of their own; a
+tenth of these have builds and a record.
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import random
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Field, JSONField
+
+from benchmarks.report import say
+from registry.states import ArchitectureClass, IdentifierKind, JobKind, RefKind, RepositoryKind
+from registry.tables import (
+    Blob,
+    Build,
+    File,
+    Graph,
+    Identifier,
+    Job,
+    Label,
+    MLModel,
+    Namespace,
+    OutboxEntry,
+    Record,
+    Ref,
+    Revision,
+    Tag,
+    Target,
+)
+
+WORDS = (
+    "bert", "galaxy", "resnet", "digits", "llama", "whisper", "vision", "speech", "tiny",
+    "large", "base", "protein", "climate", "weather", "genome", "particle", "detector",
+    "segment", "caption", "translate", "summarise", "embed", "rank", "fraud", "traffic", "crop",
+    "satellite", "retina", "heart", "lung", "bone", "cell", "river", "storm", "ocean",
+    "glacier", "forest", "plasma", "quark", "lepton",
+)  # fmt: skip
+TASKS = (
+    "image-classification", "object-detection", "text-generation", "translation",
+    "summarization", "token-classification", "tabular-regression", "audio-classification",
+    "time-series-forecasting", "feature-extraction",
+)  # fmt: skip
+LICENSES = ("apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0", "gpl-3.0", "openrail")
+LIBRARIES = ("onnx", "pytorch", "transformers", "keras", "scikit-learn", "jax")
+TARGETS = ("x86-64-avx2", "x86-64-avx512", "arm64-neon", "cuda-sm90")
+#: Models of one namespace, and rows written at once.
+_OF_NAMESPACE, _AT_ONCE = 50, 5_000
+_DIMENSIONS = 45
+_BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_SIGNATURE = {
+    "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 3, 224, 224]}],
+    "outputs": [{"name": "y", "dtype": "float32", "shape": ["N", 1000]}],
+}
+
+Values = dict[str, Any]
+Table = Any
+_NULL = "\\N"
+
+
+def fill(models: int, *, seed: int, waiting: int) -> None:
+    """Write a hub of this many models, and of them ``waiting`` with a queued tune job."""
+    shared = _shared(models)
+    for start in range(0, models, _AT_ONCE):
+        _write(start, min(models, start + _AT_ONCE), seed, waiting, shared)
+        if start % (20 * _AT_ONCE) == 0:
+            say(f"{start} of {models} models written")
+    OutboxEntry.objects.create(mlmodel_uuid=_uuid("model", models))
+    if connection.vendor == "postgresql":
+        _restart_sequences()
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE")
+
+
+def name_of(number: int, seed: int) -> str:
+    """``namespace/name`` of a model."""
+    chance = random.Random(f"{seed} {number}")  # noqa: S311 - not a secret
+    first, second = chance.sample(WORDS, 2)
+    return f"lab-{number // _OF_NAMESPACE}/{first}-{second}-{number}"
+
+
+def _shared(models: int) -> dict[str, Any]:
+    """Rows that the models refer to."""
+    count = -(-models // _OF_NAMESPACE)
+    _copy(
+        Namespace,
+        (
+            {"id": 1000 + at, "uuid": _uuid("ns", at), "name": f"lab-{at}", "kind": "organisation"}
+            | {"created_at": _BEGIN}
+            for at in range(count)
+        ),
+    )
+    targets = [
+        Target.objects.get_or_create(slug=slug, defaults={"architecture": slug.split("-")[0]})[0]
+        for slug in TARGETS
+    ]
+    digest = hashlib.sha256(b"weights").hexdigest()
+    Blob.objects.get_or_create(sha256=digest, defaults={"size_bytes": 7, "git_oid": "1" * 40})
+    return {"targets": [target.pk for target in targets], "blob": digest}
+
+
+def _write(start: int, end: int, seed: int, waiting: int, shared: Mapping[str, Any]) -> None:
+    rows: dict[Table, list[Values]] = {}
+
+    def add(table: Table, **values: Any) -> None:
+        rows.setdefault(table, []).append(values)
+
+    for number in range(start, end):
+        chance = random.Random(f"{seed} {number}")  # noqa: S311 - not a secret
+        _model(add, number, seed, chance, shared["blob"])
+        if number % 3:
+            _network(add, number, chance, shared["targets"])
+        if number < waiting:
+            target = shared["targets"][number % len(TARGETS)]
+            add(
+                Job, id=number + 1, uuid=_uuid("job", number), kind=JobKind.TUNE, state="queued",
+                revision_id=number + 1, target_id=target, priority=100, created_at=_BEGIN,
+                notified_at=_BEGIN,
+            )  # fmt: skip
+    for table, values in rows.items():
+        _copy(table, values)
+
+
+def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -> None:
+    key, full_name = number + 1, name_of(number, seed)
+    oid = hashlib.sha1(full_name.encode(), usedforsecurity=False).hexdigest()
+    words = chance.sample(WORDS, 3)
+    task, license_id, library = (
+        chance.choice(TASKS), chance.choice(LICENSES), chance.choice(LIBRARIES)
+    )  # fmt: skip
+    updated = _BEGIN + timedelta(seconds=number * 30 + chance.randrange(30))
+    add(
+        MLModel, id=key, uuid=_uuid("model", number), kind=RepositoryKind.MODEL,
+        namespace_id=1000 + number // _OF_NAMESPACE, name=full_name.split("/")[1],
+        visibility="private" if number % 10 == 9 else "public", created_at=updated,
+        updated_at=updated, downloads=int(chance.paretovariate(1)),
+        likes=int(chance.paretovariate(1.5)), title=" ".join(words).title(),
+        description=" ".join(chance.choices(WORDS, k=12)), license=license_id, task=task,
+        library=library,
+    )  # fmt: skip
+    add(
+        Revision, id=key, uuid=_uuid("revision", number), mlmodel_id=key, oid=oid,
+        tree_oid=_EMPTY_TREE, author_line="A <a@example.org> 0 +0000", message="Publish",
+        created_at=updated, card={"license": license_id},
+    )  # fmt: skip
+    add(Ref, id=key, mlmodel_id=key, kind=RefKind.BRANCH, name="main", revision_id=key)
+    add(
+        File, id=key, revision_id=key, path="model.onnx", blob_id=blob, oid="1" * 40, is_lfs=False,
+        changed_in_id=key,
+    )  # fmt: skip
+    for at, word in enumerate(words):
+        add(Tag, id=3 * number + at + 1, mlmodel_id=key, value=word)
+        add(Label, id=6 * number + at + 1, mlmodel_id=key, kind="tag", value=word)
+    labels = {
+        "pipeline_tag": task, "license": f"license:{license_id}", "library": library,
+    }  # fmt: skip
+    for at, (kind, value) in enumerate(labels.items(), 4):
+        add(Label, id=6 * number + at, mlmodel_id=key, kind=kind, value=value)
+    for at, kind in enumerate((IdentifierKind.CONCEPT, IdentifierKind.VERSION), 1):
+        add(
+            Identifier, id=2 * number + at, name=f"h{at}{number:08d}", kind=kind,
+            repository_kind=RepositoryKind.MODEL, full_name=full_name, mlmodel_id=key,
+            oid=oid if kind == IdentifierKind.VERSION else "", minted_at=updated,
+            revision_id=key if kind == IdentifierKind.VERSION else None,
+        )  # fmt: skip
+
+
+def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -> None:
+    key = number + 1
+    # Half of the networks are copies of one of a hundred.
+    structure = str(number) if chance.random() < 0.5 else f"copy {chance.randrange(100)}"
+    drawn = random.Random(structure)  # noqa: S311 - not a secret
+    vector = [drawn.random() ** 3 for _ in range(_DIMENSIONS)]
+    length = sum(value * value for value in vector) ** 0.5
+    add(
+        Graph, id=key, uuid=_uuid("graph", number), revision_id=key, path="model.onnx",
+        is_primary=True, graph_hash=hashlib.sha256(structure.encode()).hexdigest(),
+        architecture_class=drawn.choice(list(ArchitectureClass)), parameters=drawn.randrange(10**9),
+        signature=_SIGNATURE, operators={}, created_at=_BEGIN,
+        embedding=[round(value / length, 6) for value in vector],
+    )  # fmt: skip
+    if number % 10 != 1:
+        return
+    digest = hashlib.sha256(f"record {number}".encode()).hexdigest()
+    target, ratio = chance.choice(targets), round(chance.uniform(0.2, 1.0), 4)
+    add(
+        Record, id=digest, document={}, kind="confirmed", revision_id=key, target_id=target,
+        backend="onnxruntime", tolerance="exact", p50_ns=1000, ratio=ratio, ratio_low=ratio,
+        ratio_high=ratio, verdict="faster", created_at=_BEGIN,
+    )  # fmt: skip
+    for at, is_baseline in enumerate((True, False)):
+        add(
+            Build, id=2 * key + at, uuid=_uuid(f"build {at}", number), graph_id=key,
+            target_id=target, config_sha256=hashlib.sha256(f"{at}".encode()).hexdigest(),
+            candidate={"backend": "onnxruntime", "options": {}}, runtime="onnxruntime",
+            entry_point="model.onnx", tolerance="exact", is_baseline=is_baseline, record_id=digest,
+            ratio=1.0 if is_baseline else ratio, verdict="faster", p50_ns=1000, created_at=_BEGIN,
+        )  # fmt: skip
+
+
+def _uuid(kind: str, number: int) -> uuid.UUID:
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{kind} {number}")
+
+
+def _copy(table: Table, rows: Iterable[Values]) -> None:
+    """Write rows; columns that they lack get the defaults of the table."""
+    if connection.vendor != "postgresql":
+        table.objects.bulk_create((table(**row) for row in rows), batch_size=200)
+        return
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is None:
+        return
+    fields = _fields(table)
+    defaults = {field.attname: field.get_default() for field in fields}
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
+    writer.writerows(_cells(table, defaults | row) for row in itertools.chain([first], rows))
+    lines.seek(0)
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    with connection.cursor() as cursor:
+        cursor.copy_expert(
+            f"COPY {_name(table)} ({columns}) FROM STDIN (FORMAT csv, NULL '{_NULL}')",
+            lines,
+        )
+
+
+def _cells(table: Table, row: Values) -> Iterator[str]:
+    for field in _fields(table):
+        value = row[field.attname]
+        if value is None:
+            yield _NULL
+        elif isinstance(field, JSONField):
+            yield json.dumps(value)
+        else:
+            yield str(field.get_db_prep_save(value, connection))
+
+
+def _fields(table: Table) -> "Sequence[Field[Any, Any]]":
+    fields: Sequence[Field[Any, Any]] = table._meta.concrete_fields  # noqa: SLF001 - public, by name
+    return fields
+
+
+def _name(table: Table) -> str:
+    return str(table._meta.db_table)  # noqa: SLF001
+
+
+def _restart_sequences() -> None:
+    tables = (Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build, Job)
+    with connection.cursor() as cursor:
+        for table in tables:
+            name = _name(table)
+            cursor.execute(
+                f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), "  # noqa: S608
+                f'GREATEST((SELECT max(id) FROM "{name}"), 1))'
+            )
