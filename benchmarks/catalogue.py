@@ -104,7 +104,8 @@ def measured(models: int, options: argparse.Namespace) -> dict[str, list[float]]
             for clients in (1, _CLIENTS):
                 samples[f"{name}@{clients}"] = _asked(site, paths, clients, options.seconds)
             say(f"{models} models, {name}: {np.median(samples[f'{name}@1']):.1f} ms")
-        return samples | _probe(site.environment, "functions", str(options.calls))
+        samples.update(_probe(site.environment, "functions", str(options.calls)))
+        return samples
 
 
 @contextmanager

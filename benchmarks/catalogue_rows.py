@@ -19,7 +19,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, JSONField
 
-from benchmarks.report import say
 from registry.states import ArchitectureClass, IdentifierKind, JobKind, RefKind, RepositoryKind
 from registry.tables import (
     Blob,
@@ -41,15 +40,13 @@ from registry.tables import (
 
 WORDS = (
     "bert", "galaxy", "resnet", "digits", "llama", "whisper", "vision", "speech", "tiny",
-    "large", "base", "protein", "climate", "weather", "genome", "particle", "detector",
-    "segment", "caption", "translate", "summarise", "embed", "rank", "fraud", "traffic", "crop",
-    "satellite", "retina", "heart", "lung", "bone", "cell", "river", "storm", "ocean",
-    "glacier", "forest", "plasma", "quark", "lepton",
+    "large", "base", "protein", "climate", "weather", "genome", "particle", "detector", "segment",
+    "caption", "embed", "rank", "fraud", "traffic", "crop", "satellite", "retina", "heart", "lung",
+    "bone", "cell", "river", "storm", "ocean", "glacier", "forest", "plasma", "quark", "lepton",
 )  # fmt: skip
 TASKS = (
-    "image-classification", "object-detection", "text-generation", "translation",
-    "summarization", "token-classification", "tabular-regression", "audio-classification",
-    "time-series-forecasting", "feature-extraction",
+    "image-classification", "object-detection", "text-generation", "translation", "summarization",
+    "token-classification", "tabular-regression", "audio-classification", "feature-extraction",
 )  # fmt: skip
 LICENSES = ("apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0", "gpl-3.0", "openrail")
 LIBRARIES = ("onnx", "pytorch", "transformers", "keras", "scikit-learn", "jax")
@@ -64,6 +61,7 @@ _SIGNATURE = {
     "outputs": [{"name": "y", "dtype": "float32", "shape": ["N", 1000]}],
 }
 
+_FACTS = {"opsets": {"": 17}, "weight_bytes": 4}
 Values = dict[str, Any]
 Table = Any
 _NULL = "\\N"
@@ -74,8 +72,6 @@ def fill(models: int, *, seed: int, waiting: int) -> None:
     shared = _shared(models)
     for start in range(0, models, _AT_ONCE):
         _write(start, min(models, start + _AT_ONCE), seed, waiting, shared)
-        if start % (20 * _AT_ONCE) == 0:
-            say(f"{start} of {models} models written")
     OutboxEntry.objects.create(mlmodel_uuid=_uuid("model", models))
     if connection.vendor == "postgresql":
         _restart_sequences()
@@ -136,9 +132,7 @@ def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -
     key, full_name = number + 1, name_of(number, seed)
     oid = hashlib.sha1(full_name.encode(), usedforsecurity=False).hexdigest()
     words = chance.sample(WORDS, 3)
-    task, license_id, library = (
-        chance.choice(TASKS), chance.choice(LICENSES), chance.choice(LIBRARIES)
-    )  # fmt: skip
+    task, license_id, library = (chance.choice(each) for each in (TASKS, LICENSES, LIBRARIES))
     updated = _BEGIN + timedelta(seconds=number * 30 + chance.randrange(30))
     add(
         MLModel, id=key, uuid=_uuid("model", number), kind=RepositoryKind.MODEL,
@@ -162,9 +156,7 @@ def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -
     for at, word in enumerate(words):
         add(Tag, id=3 * number + at + 1, mlmodel_id=key, value=word)
         add(Label, id=6 * number + at + 1, mlmodel_id=key, kind="tag", value=word)
-    labels = {
-        "pipeline_tag": task, "license": f"license:{license_id}", "library": library,
-    }  # fmt: skip
+    labels = {"pipeline_tag": task, "license": f"license:{license_id}", "library": library}
     for at, (kind, value) in enumerate(labels.items(), 4):
         add(Label, id=6 * number + at, mlmodel_id=key, kind=kind, value=value)
     for at, kind in enumerate((IdentifierKind.CONCEPT, IdentifierKind.VERSION), 1):
@@ -187,7 +179,7 @@ def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -
         Graph, id=key, uuid=_uuid("graph", number), revision_id=key, path="model.onnx",
         is_primary=True, graph_hash=hashlib.sha256(structure.encode()).hexdigest(),
         architecture_class=drawn.choice(list(ArchitectureClass)), parameters=drawn.randrange(10**9),
-        signature=_SIGNATURE, operators={}, created_at=_BEGIN,
+        signature=_SIGNATURE, operators={}, created_at=_BEGIN, facts=_FACTS,
         embedding=[round(value / length, 6) for value in vector],
     )  # fmt: skip
     if number % 10 != 1:
@@ -248,8 +240,7 @@ def _cells(table: Table, row: Values) -> Iterator[str]:
 
 
 def _fields(table: Table) -> "Sequence[Field[Any, Any]]":
-    fields: Sequence[Field[Any, Any]] = table._meta.concrete_fields  # noqa: SLF001 - public, by name
-    return fields
+    return table._meta.concrete_fields  # type: ignore[no-any-return]  # noqa: SLF001
 
 
 def _name(table: Table) -> str:

@@ -54,7 +54,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
 def catalogue(request: HttpRequest) -> HttpResponseBase:
     """Catalogue of models: search, facets, results."""
     query = request.GET.get("q", "").strip()
-    chosen = {name: request.GET[name] for name in _FILTERS if request.GET.get(name)}
+    chosen: dict[str, Any] = {name: request.GET[name] for name in _FILTERS if request.GET.get(name)}
     # Relevance of models like another one is their similarity to it.
     is_ranked = bool(query) or "similar_to" in chosen
     sort = request.GET.get("sort") or ("relevance" if is_ranked else "updated")
