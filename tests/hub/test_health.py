@@ -42,7 +42,7 @@ def embedded_broker(settings: Any) -> Iterator[None]:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("embedded_broker", "data_dir")
+@pytest.mark.usefixtures("embedded_broker")
 def test_a_hub_whose_parts_answer_is_ready(client: Client) -> None:
     response = client.get("/readyz")
     assert response.status_code == 200
