@@ -157,6 +157,7 @@ CODES: dict[str, str] = {
     "external_data_missing": "External data missing",
     "operator_unsupported": "Unsupported operator",
     "samples_unreadable": "Unreadable test samples",
+    "tensors_too_large": "Inputs or outputs too large",
     "job_timeout": "Ran out of time",
     "job_crashed": "Crashed",
     "job_out_of_memory": "Ran out of memory",

@@ -24,6 +24,7 @@ from django.conf import settings
 from workers.app import app
 from workers.fleet.identity import claim_name
 from workers.jobs.device import register, report
+from workers.jobs.isolation import require_isolation
 from workers.jobs.workspace import sweep
 
 # Containers' workers run as root. Celery warns of that because of pickle; only JSON is accepted.
@@ -41,6 +42,7 @@ def main() -> None:
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
     sweep()
+    require_isolation()
     with ExitStack() as held:
         queue = _join_fleet(held) if arguments.role == "target" else "hub"
         app.worker_main(

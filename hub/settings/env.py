@@ -91,6 +91,15 @@ class SettingsSection:
             return default
         return number
 
+    def choice(self, name: str, default: str, *, among: tuple[str, ...], about: str) -> str:
+        """One of the words ``among``."""
+        self._register(name, f"one of {', '.join(f'`{word}`' for word in among)}", default, about)
+        value = os.environ.get(name, "") or default
+        if value not in among:
+            problems[name] = f"{value!r} is none of {', '.join(among)}"
+            return default
+        return value
+
     def words(self, name: str, default: str, *, about: str) -> list[str]:
         """Comma-separated words."""
         self._register(name, "words separated by commas", default, about)

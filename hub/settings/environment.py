@@ -185,6 +185,13 @@ CHILD_MEMORY_BYTES = (
     )
     * 2**20
 )
+ISOLATION = _work.choice(
+    "HPCFAIR_ISOLATION",
+    "rlimits",
+    among=("rlimits", "seccomp", "landlock", "landlock+seccomp"),
+    about="Least confinement of child processes with which a worker starts; `docs/sandbox.md` "
+    "compares the levels.",
+)
 WEBHOOK_EVERY_S = _work.integer(
     "HPCFAIR_WEBHOOK_SECONDS",
     5,

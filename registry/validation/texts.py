@@ -63,10 +63,11 @@ def check_json(value: dict[str, Any]) -> dict[str, Any]:
     """``value`` if every database can store it as JSON.
 
     Raises ``Invalid``: ``invalid_request`` if it contains values that JSON lacks, non-finite
-    numbers, or the character U+0000, which PostgreSQL rejects.
+    numbers, or the character U+0000 or lone surrogates, which PostgreSQL rejects.
     """
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid("invalid_request", f"The value cannot be stored as JSON: {error}.") from error
     # Without escaped backslashes, this sequence can only be the character itself.

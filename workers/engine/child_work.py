@@ -16,7 +16,9 @@ from hpcfair.measurement.placement import CallerPlacement
 from hpcfair.measurement.timing import time_runs, wait_until_idle
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
-from workers.engine.samples import read_samples
+from workers.engine.samples import fixed_batch, read_samples
+from workers.engine.sizes import require_outputs
+from workers.engine.testset import TestSet, make_test_set
 from workers.engine.types import (
     AlternativeFormat,
     BuildResult,
@@ -39,9 +41,13 @@ class _Open:
 _OPEN: list[_Open] = []
 
 
-def samples(*, path: str, rows: int, batch: int) -> dict[str, Array]:
-    """See :func:`workers.engine.samples.read_samples`."""
-    return read_samples(Path(path), rows, batch)
+def test_set(*, network: Mapping[str, Any], rows: int, seed: int) -> TestSet:
+    """The test set of a network, of at most ``rows`` rows of its samples if it has some. See
+    :func:`workers.engine.testset.make_test_set`."""
+    tested = network_from(network)
+    path = tested.samples_path
+    samples = read_samples(path, rows, fixed_batch(tested)) if path is not None else {}
+    return make_test_set(tested, samples, seed)
 
 
 def build(
@@ -99,8 +105,10 @@ def profile(
 
 
 def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
-    """Run the session once."""
-    return _OPEN[0].session.run(inputs)
+    """Run the session once. Raises TensorsTooLarge for outputs over their bound."""
+    outputs = _OPEN[0].session.run(inputs)
+    require_outputs(outputs)
+    return outputs
 
 
 def time(*, runs: int, warmup: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from workers.engine.numerics import OutputCheck, Outputs, accuracy, check, requi
 from workers.engine.ports import Backend, Device, RunningSession
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import sample_rows
-from workers.engine.testset import TestSet, make_test_set
+from workers.engine.testset import TestSet
 from workers.engine.types import BuildResult, Candidate, Options
 
 
@@ -115,9 +115,7 @@ class EvaluationContext:
         require(checked, tolerance, self._baseline_check, self.reference_accuracy)
 
     def _make_tests(self) -> TestSet:
-        network = self.request.network
-        samples = self.device.samples(sample_rows(network))
-        return make_test_set(network, samples, self.request.seed)
+        return self.device.test_set(sample_rows(self.request.network), self.request.seed)
 
     def _run_reference(self) -> None:
         options = self._backend.reference(self.request.network, self.request.target)

@@ -18,6 +18,8 @@ from workers.engine.types import BuildResult, canonical_json
 _MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20
 #: Ten thousand call sites with their links, and the schedules of their kernels.
 _LONGEST_PROFILE = 32 * 2**20
+#: What the hub stores of the name of a runtime, and of a path in a build.
+_LONGEST_RUNTIME, _LONGEST_PATH = 32, 1024
 #: Nanoseconds of a century; databases hold no more than 63 bits.
 _MOST = 2**62
 
@@ -107,6 +109,10 @@ def _counts(*values: object) -> None:
 def _check_result(result: BuildResult, artefact: Path) -> None:
     if result.tolerance not in TOLERANCES:
         raise CandidateFailed("invalid", f"the build claims the tolerance {result.tolerance!r}")
+    if not result.runtime.isprintable() or len(result.runtime) > _LONGEST_RUNTIME:
+        raise protocol_error(f"the runtime {result.runtime!r:.100}")
+    if len(result.entry_point) > _LONGEST_PATH:
+        raise protocol_error("an entry point that is too long")
     if not all(isinstance(v, str | int | float | bool) for v in result.runtime_options.values()):
         raise protocol_error("runtime options that are no plain values")
     entry_point = artefact / result.entry_point

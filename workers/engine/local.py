@@ -19,12 +19,12 @@ from hpcfair.isolation.sandbox import LEVELS
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.handover import profile_of, remove, result_of
-from workers.engine.local_session import WORK, LocalSession, arrays_of
+from workers.engine.handover import profile_of, protocol_error, remove, result_of
+from workers.engine.local_session import WORK, LocalSession
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.requests import TuningRequest
-from workers.engine.samples import fixed_batch
+from workers.engine.testset import TestSet, received_test_set
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _ARTEFACT = "artefact"
@@ -80,18 +80,17 @@ class LocalDevice:
         for number in range(1, self._folders + 1):
             remove(self._scratch / str(number))
 
-    def samples(self, rows: int) -> dict[str, Array]:
+    def test_set(self, rows: int, seed: int) -> TestSet:
         path = self._network.samples_path
-        if path is None:
-            return {}
         folder = self._new_folder()
         try:
-            with self._child(folder, path) as child:
-                batch = fixed_batch(self._network)
-                arrays = child.call(f"{WORK}:samples", path=path, rows=rows, batch=batch)
+            with self._child(folder, *([path] if path else [])) as child:
+                made = child.call(f"{WORK}:test_set", network=self._network, rows=rows, seed=seed)
+            return received_test_set(made)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise protocol_error(error) from error
         finally:
             remove(folder)
-        return arrays_of(arrays)
 
     def build(self, backend: str, options: Options) -> BuildResult:
         folder = self._new_folder()

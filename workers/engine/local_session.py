@@ -35,7 +35,7 @@ class LocalSession:
                 int(timed["peak_rss_bytes"]),
                 bool(timed["caller_placed"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise protocol_error(error) from error
         if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
             raise protocol_error("impossible times")

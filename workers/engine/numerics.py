@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hpcfair.isolation.limits import shown
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
 from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.ports import Array, RunningSession
+from workers.engine.sizes import MAX_TEST_BYTES, TensorsTooLarge, array_bytes
 from workers.engine.testset import TestSet
 
 #: Share of the reference's accuracy that a build must keep (MLPerf Inference, closed division),
@@ -49,18 +51,32 @@ Outputs = Mapping[str, Array] | None
 def run_reference(session: RunningSession, tests: TestSet) -> list[Outputs]:
     """Outputs of the reference on every input of the test set.
 
-    Raises CandidateFailed if it does not run on one of the cases, ValueError if all its outputs are
-    NaN or infinite, so that nothing can be compared.
+    Raises CandidateFailed if it does not run on one of the cases, TensorsTooLarge if the outputs
+    take more than :data:`~workers.engine.sizes.MAX_TEST_BYTES` together, ValueError if all of them
+    are NaN or infinite, so that nothing can be compared.
     """
-    results: list[Outputs] = [session.run(case) for case in tests.cases]
+    left = MAX_TEST_BYTES
+    results: list[Outputs] = []
+    for case in tests.cases:
+        outputs: Outputs = session.run(case)
+        results.append(outputs)
+        left -= array_bytes(outputs or {})
+        if left < 0:
+            raise TensorsTooLarge(
+                f"The outputs of {len(results)} runs take more than {shown(MAX_TEST_BYTES)}, the "
+                "bound of this hub. Publish samples that are fewer or smaller."
+            )
     arrays = [array for outputs in results if outputs for array in outputs.values() if array.size]
     if arrays and not any(_finite_mask(array).any() for array in arrays):
         raise ValueError("the network gives nothing but NaN and infinity on its test inputs")
     for extra in tests.runs[len(tests.cases) :]:
         try:
-            results.append(session.run(extra))
+            outputs = session.run(extra) if left > 0 else None
         except CandidateFailed:
-            results.append(None)
+            outputs = None
+        left -= array_bytes(outputs or {})
+        # Not compared if the outputs do not fit.
+        results.append(outputs if left >= 0 else None)
     return results
 
 

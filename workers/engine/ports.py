@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.trials import Experience, Prior, Trial
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
+
+if TYPE_CHECKING:
+    from workers.engine.testset import TestSet
 
 Array = npt.NDArray[np.generic]
 
@@ -122,12 +125,13 @@ class Device(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
-    def samples(self, rows: int) -> dict[str, Array]:
-        """The first ``rows`` rows of each array of the network's samples file, by array name.
+    def test_set(self, rows: int, seed: int) -> "TestSet":
+        """The test set of the network: at most ``rows`` rows of its samples, else random tensors of
+        ``seed``.
 
-        Read in a limited child process (:func:`workers.engine.samples.read_samples`), because the
-        file is untrusted. Empty if the network has none. Raises CandidateFailed, with the failure
-        class, if the file cannot be read.
+        Made in a limited child process (:func:`workers.engine.testset.make_test_set`), because the
+        network's file determines what is read and how much is allocated. Raises CandidateFailed,
+        with the failure class, if there is none.
         """
         ...
 

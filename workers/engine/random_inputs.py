@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from workers.engine.ports import Array
+from workers.engine.sizes import MAX_RUN_BYTES, require_run_size, run_bytes
 from workers.engine.types import Network, TensorSpec
 
 #: Size of a named dimension without a stated one: small, yet large enough for a network that halves
-#: an image five times. The leading dimension is the batch; latency is that of one sample.
+#: an image five times. The leading dimension is the batch; latency is that of one sample. Halved
+#: while the inputs of a network with many such dimensions are over their bound.
 OPEN_SIZE = 32
 #: Exclusive upper bound of integers: token ids of every usual table, yet not all equal.
 OPEN_BOUND = 100
@@ -23,11 +25,12 @@ def random_inputs(
     Zeros would make builds look fast: kernels skip them and processors use less power on them.
     Integer inputs stay below ``network.integer_bounds``; a mask is all ones, a segment id 0 or 1.
 
-    ``sizes`` of named dimensions are :func:`open_sizes` by default. Raises ValueError if a dtype
-    has no random values.
+    ``sizes`` of named dimensions are :func:`open_sizes` by default. Raises TensorsTooLarge before
+    anything is allocated, ValueError if a dtype has no random values.
     """
-    rng = np.random.default_rng(seed)
     sizes = open_sizes(network) if sizes is None else sizes
+    require_run_size("input", network.inputs, sizes)
+    rng = np.random.default_rng(seed)
     return {
         spec.name: _random(
             rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), network
@@ -49,9 +52,18 @@ def other_sizes(network: Network) -> list[dict[str, int]]:
 def open_sizes(network: Network) -> dict[str, int]:
     """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
     batch) and ``OPEN_SIZE`` for the others."""
-    named = [size for spec in network.inputs for size in spec.shape if isinstance(size, str)]
-    inner = _inner(network.inputs)
-    return {name: network.dimensions.get(name, OPEN_SIZE if name in inner else 1) for name in named}
+    return sizes_of(network.inputs, network.dimensions)
+
+
+def sizes_of(specs: Sequence[TensorSpec], stated: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of the named dimensions of ``specs``, see :func:`open_sizes`; ``stated`` ones apply."""
+    named = [size for spec in specs for size in spec.shape if isinstance(size, str)]
+    inner, size = _inner(specs), OPEN_SIZE
+    while True:
+        sizes = {name: stated.get(name, size if name in inner else 1) for name in named}
+        if size == 1 or run_bytes(specs, sizes) <= MAX_RUN_BYTES:
+            return sizes
+        size //= 2
 
 
 def dtype_of(spec: TensorSpec, what: str) -> np.dtype[Any]:

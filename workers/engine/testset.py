@@ -2,12 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
 
+from hpcfair.isolation.limits import shown
 from workers.engine.ports import Array
 from workers.engine.random_inputs import dtype_of, open_sizes, other_sizes, random_inputs
+from workers.engine.sizes import (
+    MAX_RUN_BYTES,
+    MAX_TEST_BYTES,
+    TensorsTooLarge,
+    array_bytes,
+    require_run_size,
+    run_bytes,
+)
 from workers.engine.types import Network, TensorSpec
 
 RANDOM_CASES = 3
@@ -56,9 +66,15 @@ class TestSet:
 def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> TestSet:
     """The test set of a network: samples, else random tensors of less meaning to a trained network.
 
-    ``samples`` are as of :meth:`workers.engine.ports.Device.samples`. Raises ValueError if they do
-    not fit the graph's signature, or a dtype has no random values.
+    ``samples`` are as of :func:`workers.engine.samples.read_samples`. Runs that would take the set
+    over :data:`~workers.engine.sizes.MAX_TEST_BYTES` are left out. Allocates by the network's file:
+    call it in a limited child process only.
+
+    Raises:
+        TensorsTooLarge: the inputs of one run are over their bound; nothing is allocated.
+        ValueError: the samples do not fit the graph's signature, or a dtype has no random values.
     """
+    require_run_size("input", network.inputs, open_sizes(network))
     if not samples:
         cases = tuple(random_inputs(network, seed + i) for i in range(RANDOM_CASES))
         return _with_extras(TestSet(cases, None, cases[0], "random", seed), network)
@@ -69,7 +85,16 @@ def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> 
     rows, chunk = counts.pop(), _chunk(network.inputs, arrays)
     if rows < chunk:
         raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
-    used = rows - rows % chunk
+    # Half of the bound: the other runs of the set take the rest.
+    row_bytes = max(_row_bytes(network.inputs, arrays), 1)
+    if chunk * row_bytes > MAX_RUN_BYTES:
+        raise TensorsTooLarge(
+            f"One run on the samples takes {shown(chunk * row_bytes)} of inputs; this hub runs "
+            f"networks with at most {shown(MAX_RUN_BYTES)}. Publish smaller samples."
+        )
+    most = max(chunk, MAX_TEST_BYTES // 2 // row_bytes)
+    used = min(rows, most)
+    used -= used % chunk
     cases = tuple(_cut(network.inputs, arrays, at, chunk) for at in range(0, used, chunk))
     is_open = all(spec.shape and isinstance(spec.shape[0], str) for spec in network.inputs)
     timing = _cut(network.inputs, arrays, 0, 1) if is_open else cases[0]
@@ -81,9 +106,13 @@ def _with_extras(tests: TestSet, network: Network) -> TestSet:
     """The test set with other sizes and planted values, if these are affordable."""
     if network.macs and network.macs > EXTRA_MACS:
         return tests
+    left = MAX_TEST_BYTES - sum(map(array_bytes, (tests.timing, *tests.cases)))
     sizes = other_sizes(network)
     if tests.source == "samples":
         sizes = [open_sizes(network), *sizes]
+    sizes = [each for each in sizes if run_bytes(network.inputs, each) <= MAX_RUN_BYTES]
+    while sizes and sum(run_bytes(network.inputs, each) for each in sizes) > left:
+        sizes.pop()
     try:
         extras = tuple(
             random_inputs(network, tests.seed + RANDOM_CASES + number, each)
@@ -92,7 +121,10 @@ def _with_extras(tests: TestSet, network: Network) -> TestSet:
     except ValueError:
         # The samples have a type without random values.
         extras = ()
-    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing, network)))
+    left -= sum(map(array_bytes, extras))
+    most = left // max(array_bytes(tests.timing), 1)
+    planted = islice(_planted(tests.timing, network), most)
+    return replace(tests, extras=extras, planted=tuple(planted))
 
 
 def _planted(
@@ -141,7 +173,13 @@ def _chunk(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
         raise ValueError(f"inputs of one run would need different numbers of rows: {sorted(fixed)}")
     if fixed:
         return fixed.pop()
-    return min(CHUNK_ROWS, *(len(array) for array in arrays.values()))
+    affordable = max(1, MAX_RUN_BYTES // max(_row_bytes(specs, arrays), 1))
+    return min(CHUNK_ROWS, affordable, *(len(array) for array in arrays.values()))
+
+
+def _row_bytes(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
+    """Bytes of one row of all inputs."""
+    return sum(arrays[spec.name].nbytes // max(len(arrays[spec.name]), 1) for spec in specs)
 
 
 def _cut(
@@ -162,3 +200,26 @@ def _labels(samples: Mapping[str, Array], rows: int, used: int) -> Array | None:
     if labels.shape != (rows,) or labels.dtype.kind not in "iu":
         raise ValueError(f"labels must be int64[{rows}], not {labels.dtype}{list(labels.shape)}")
     return labels[:used].astype(np.int64)
+
+
+def received_test_set(value: Any) -> TestSet:
+    """A test set as a child process returned it; raises TypeError, KeyError or ValueError for
+    another value."""
+    tests = TestSet(
+        cases=tuple(value["cases"]),
+        labels=value["labels"],
+        timing=value["timing"],
+        source=value["source"],
+        seed=value["seed"],
+        extras=tuple(value["extras"]),
+        planted=tuple((str(description), inputs) for description, inputs in value["planted"]),
+    )
+    arrays = [array for inputs in (tests.timing, *tests.runs) for array in inputs.values()]
+    if not tests.cases or not all(isinstance(array, np.ndarray) for array in arrays):
+        raise TypeError("a test set without cases, or of values that are not arrays")
+    labels = tests.labels
+    if labels is not None and (not isinstance(labels, np.ndarray) or labels.dtype != np.int64):
+        raise TypeError("labels that are not integers")
+    if tests.source not in {"samples", "random"} or type(tests.seed) is not int:
+        raise ValueError("a test set of unknown source")
+    return tests

@@ -63,7 +63,17 @@ def _read(path: Path, kind: str) -> dict[str, Any]:
             raise NotATable("Too many columns, or two of one name.")
         if any(not name.strip() or len(name) > MAX_NAME or "\0" in name for name in names):
             raise NotATable("A column has no name, or a very long one.")
-    except (InspectionError, ValueError, csv.Error, RecursionError):
+        # JSON can spell half a character, which no database stores.
+        "".join(names).encode()
+    except (
+        InspectionError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        csv.Error,
+        RecursionError,
+    ):
         # A file of strangers that is no table is no error: it has no description.
         return {"format": kind, "rows": 0, "columns": []}
     return {"format": kind, "rows": rows, "columns": columns}

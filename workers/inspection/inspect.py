@@ -18,6 +18,9 @@ from typing import Any
 import onnx
 
 from hpcfair.formats import ONNX, TFLITE
+from workers.engine.random_inputs import sizes_of
+from workers.engine.sizes import TensorsTooLarge, require_run_size
+from workers.engine.types import tensor_specs
 from workers.inspection.alternative_formats import find, read_alternatives
 from workers.inspection.architecture import architecture_class
 from workers.inspection.bounds import integer_bounds
@@ -39,6 +42,8 @@ from workers.inspection.tflite_graph import read_tflite_graph
 
 #: Upper bound on the ONNX files of one revision that are read.
 MAX_GRAPHS = 32
+#: Upper bound on the warnings of one revision, each a line of the job's log.
+MAX_WARNINGS = 100
 Facts = dict[str, Any]
 _PREFERRED = ("model.onnx", "onnx/model.onnx")
 
@@ -85,13 +90,27 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
             "There is neither an ONNX nor a TensorFlow Lite file among the files.",
             "Add one, best as model.onnx; .tflite and .pt2 files beside it are checked against it.",
         )
+    _require_runnable(primary, facts[0]["signature"])
     facts[0]["forms"] = read_alternatives(folder, primary, facts[0]["signature"], warnings)
     samples = None
     if os.path.lexists(folder / SAMPLES):
         described = read_samples(folder / SAMPLES, facts[0]["signature"])
         warnings += [f"{SAMPLES} does not fit {primary}: {p}" for p in described.problems]
         samples = described.as_dict()
+    if len(warnings) > MAX_WARNINGS:
+        warnings[MAX_WARNINGS - 1 :] = [f"{len(warnings) - MAX_WARNINGS + 1:,} more warnings."]
     return {"graphs": facts, "primary": primary, "samples": samples, "warnings": warnings}
+
+
+def _require_runnable(shown: str, signature: dict[str, Any]) -> None:
+    """Refuse a network whose tensors nobody could hold, before anything is allocated for them."""
+    inputs, outputs = (tensor_specs(signature[side]) for side in ("inputs", "outputs"))
+    sizes = sizes_of(inputs, {})
+    try:
+        require_run_size("input", inputs, sizes)
+        require_run_size("output", outputs, sizes)
+    except TensorsTooLarge as error:
+        raise InspectionError("tensors_too_large", f"{shown}: {printable(str(error))}") from error
 
 
 def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:

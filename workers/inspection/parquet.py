@@ -17,6 +17,7 @@ _MAGIC = b"PAR1"
 #: Upper bounds on the footer in bytes, and on the nesting of its structs.
 _MAX_FOOTER = 2**24
 _MAX_DEPTH = 16
+_INT64 = 2**63
 _REPEATED = 2
 _BYTE_ARRAY = 6
 _PHYSICAL = {0: "boolean", 1: "integer", 2: "integer", 3: "datetime", 4: "float", 5: "float"}
@@ -49,8 +50,10 @@ def read_parquet(path: Path) -> tuple[int, list[dict[str, Any]]]:
         stream.seek(-8 - length, io.SEEK_END)
         footer = _Reader(stream.read(length)).struct()
     schema, rows = footer.get(2), footer.get(3)
-    if not isinstance(schema, list) or not isinstance(rows, int):
-        raise ValueError("a footer without a schema")  # noqa: TRY004 - untrusted data
+    if not isinstance(schema, list) or not all(isinstance(element, dict) for element in schema):
+        raise ValueError("a footer without a schema")
+    if type(rows) is not int or not 0 <= rows < _INT64:
+        raise ValueError("an impossible number of rows")
     return rows, _columns(schema)
 
 

@@ -8,6 +8,7 @@ allow-list: those that ``torch.save`` writes for plain tensors. Source of the op
 import io
 import pickletools
 import re
+import stat
 import zipfile
 from pathlib import Path
 from typing import IO
@@ -48,11 +49,17 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
         raise Unusable(f"it has more than {MAX_MEMBERS:,} members")
+    # A short archive could otherwise name the same bytes many times, each to be read.
+    if sum(member.file_size for member in members) > _size(source):
+        raise Unusable("its members overlap, or claim more bytes than it has")
     by_name: dict[str, zipfile.ZipInfo] = {}
     roots = {member.filename.partition("/")[0] for member in members}
     for member in members:
-        if member.compress_type != zipfile.ZIP_STORED:
+        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
             raise Unusable("its archive is compressed, which PyTorch never does")
+        # The upper half has the type and mode of a Unix file; PyTorch writes none.
+        if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG}:
+            raise Unusable(f"{member.filename!r:.200} in its archive is a link or a special file")
         # A directory with a wrong position would move its members: zipfile seeks there.
         if member.header_offset < 0:
             raise Unusable("its archive has a member that starts before the file does")
@@ -90,6 +97,10 @@ def check_pickle(stream: IO[bytes]) -> None:
             raise Unusable(f"a pickle in it hides what it imports ({opcode.name})")
         if opcode.name == "GLOBAL" and argument not in _TENSOR_GLOBALS:
             raise Unusable(f"a pickle in it would import {argument!r}")
+
+
+def _size(source: Path | bytes) -> int:
+    return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
 def _tail(source: Path | bytes, count: int) -> bytes:

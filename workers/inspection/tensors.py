@@ -16,13 +16,15 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.isolation.limits import shown as size_shown
 from workers.engine.ports import Array
+from workers.engine.sizes import MAX_TEST_BYTES
 from workers.inspection.dtypes import NAMES, name_of
 from workers.inspection.errors import printable
 from workers.inspection.signature import UNKNOWN_RANK
 from workers.inspection.skeleton import OnnxFailure
 
-#: Limit on one tensor: test sets verify outputs, they are not benchmarks.
+#: Limit on one tensor, in its file and in memory: test sets verify outputs, they are no benchmarks.
 MOST_BYTES = 64 * 2**20
 _SIDES = ("input", "output")
 _KINDS = frozenset("biufc")
@@ -55,9 +57,12 @@ def read_sets(
         members[file["side"], file["index"]] = file["path"]
     tensors: list[dict[str, Any]] = []
     warnings = []
+    left = MAX_TEST_BYTES
     for number, members in sorted(sets.items()):
         try:
-            tensors += _read_set(Path(folder), number, members, signature)
+            read, size = _read_set(Path(folder), number, members, signature, left)
+            tensors += read
+            left -= size
         except _Misfit as misfit:
             warnings.append(f"test_data_set_{number} is not used: {printable(str(misfit))}.")
     return {"tensors": tensors, "warnings": warnings}
@@ -89,9 +94,10 @@ def write_sets(*, folder: str, sets: Sequence[Mapping[str, Mapping[str, Array]]]
 
 
 def _read_set(
-    folder: Path, number: int, members: _Found, signature: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    tensors = []
+    folder: Path, number: int, members: _Found, signature: Mapping[str, Any], left: int
+) -> tuple[list[dict[str, Any]], int]:
+    """The tensors of a set, and their size in memory in bytes, at most ``left``."""
+    tensors, total = [], 0
     for side in _SIDES:
         specs = signature[f"{side}s"]
         places = [(side, index) for index in range(len(specs))]
@@ -103,7 +109,10 @@ def _read_set(
             _check_fit(tensor, spec, members[side, index])
             place = {"number": number, "side": side, "index": index}
             tensors.append({**place, "name": spec["name"]})
-    return tensors
+            total += _memory_bytes(numpy_helper.to_array(tensor))
+    if total > left:
+        raise _Misfit(f"the sets take more than {size_shown(MAX_TEST_BYTES)} together")
+    return tensors, total
 
 
 def _named(read: Sequence[TensorProto], specs: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -150,7 +159,16 @@ def _parse(path: Path, shown: str) -> TensorProto:
         raise _Misfit(f"{shown} is not a valid tensor") from error
     if list(array.shape) != list(tensor.dims):
         raise _Misfit(f"{shown} has another number of values than its shape says")
+    if _memory_bytes(array) > MOST_BYTES:
+        raise _Misfit(f"{shown} takes more than {MOST_BYTES >> 20} MiB of memory")
     return tensor
+
+
+def _memory_bytes(array: Array) -> int:
+    """Bytes of an array as it crosses to the worker: texts are as long as the longest."""
+    if array.dtype != object:
+        return array.nbytes
+    return 4 * array.size * max((len(str(text)) for text in array.flat), default=0)
 
 
 def _crosses(data_type: int) -> bool:

@@ -90,8 +90,13 @@ def is_quantised(tensor: Table) -> bool:
 
 
 def _held(buffer: Table) -> int:
+    if size := buffer.size(0):
+        return size
     # Files above 2 GiB store values after the tables; these fields give offset and size.
-    return buffer.size(0) or buffer.scalar(2, "Q")
+    offset, size = buffer.scalar(1, "Q"), buffer.scalar(2, "Q")
+    if offset + size > len(buffer.data):
+        raise Malformed("its values would lie beyond its end")
+    return size
 
 
 def _side(tensors: list[Table], indices: tuple[int, ...]) -> tuple[TensorSpec, ...]:

@@ -7,6 +7,7 @@ inputs of the samples or a seed, and outputs of the unoptimised float32 network 
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,7 +30,8 @@ from workers.engine.numerics import Outputs, run_reference
 from workers.engine.ports import Array
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import sample_rows
-from workers.engine.testset import EXTRA_MACS, TestSet, make_test_set
+from workers.engine.sizes import MAX_TEST_BYTES, array_bytes
+from workers.engine.testset import EXTRA_MACS, TestSet
 from workers.fleet.probe import this_machine
 from workers.jobs.network import network_of
 from workers.jobs.workspace import fetch
@@ -42,6 +44,9 @@ _SEED = 0
 #: Numbers of sets that are made, and of published sets that are read.
 _MADE, _READ = 3, 16
 _MAX_NOTE = 500
+#: First claims of a job that are repeated if the machine fails while tests are made; later ones do
+#: without tests. Attempts are not counted, because such failures are not charged.
+_REPEATED_CLAIMS = 2
 _SIDES = ("input", "output")
 
 #: ``{"input": {name: array}, "output": {name: array}}``
@@ -52,8 +57,11 @@ _Position = tuple[int, str, int]  # number of the set, side, index
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
     """The test tensors of a job's network; without any, published ones are read or new ones made.
 
-    ``folder`` is private. On failure the result is empty, and the job's log says why. Raises
-    LeaseLost if another worker may have the job.
+    ``folder`` is private. On failure the result is empty, and the job's log says why.
+
+    Raises:
+        LeaseLost: another worker may have the job.
+        CandidateFailed: the machine failed in one of the first attempts; the job is to be repeated.
     """
     if stored := tests_of_job(ticket.job_uuid):
         return stored
@@ -71,8 +79,16 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
         TypeError,
         ValueError,
     ) as error:
+        if isinstance(error, CandidateFailed) and _is_worth_repeating(ticket, error):
+            raise
         _note(ticket, f"No test tensors: {error}")
         return ()
+
+
+def _is_worth_repeating(ticket: JobTicket, error: CandidateFailed) -> bool:
+    """Whether a child ended by the machine's fault, such as a kill, and not for the third time."""
+    is_fault = error.outcome == "infrastructure" and error.cause != "unavailable"
+    return is_fault and ticket.fence <= _REPEATED_CLAIMS
 
 
 def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
@@ -160,7 +176,7 @@ def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Pos
 
 
 def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    cases = _reference_cases(ticket, graph, folder)
+    cases = _within_bound(_reference_cases(ticket, graph, folder))
     written = folder / "made"
     written.mkdir()
     write = f"{_CHILD}:write_sets"
@@ -171,6 +187,12 @@ def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, 
         for side in _SIDES
         for index, name in enumerate(case[side])
     ]
+
+
+def _within_bound(cases: list[Case]) -> list[Case]:
+    """The first sets that one message to a child process can carry."""
+    sizes = accumulate(sum(map(array_bytes, case.values())) for case in cases)
+    return [case for case, size in zip(cases, sizes, strict=True) if size <= MAX_TEST_BYTES]
 
 
 def _adopted(folder: Path, number: int, side: str, index: int) -> str:
@@ -194,8 +216,7 @@ def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list
     limits = replace(_limits(), wall_s=_RUN_WALL_S)
     search = TuningRequest(network, target, (name,), limits=limits)
     with LocalDevice(search, backends, scratch) as device:
-        samples = device.samples(sample_rows(network))
-        tests = _few(make_test_set(network, samples, _SEED), graph)
+        tests = _few(device.test_set(sample_rows(network), _SEED), graph)
         build = device.build(name, backends[name].reference(network, target))
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)

@@ -22,6 +22,7 @@ from workers.backends.fake.kernels import latency_s
 from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
+from workers.engine.testset import TestSet, make_test_set
 from workers.engine.types import BuildResult, Network, Options, Outcome, TargetSpec
 
 #: Seconds that a session's threads are active after a run.
@@ -108,8 +109,9 @@ class SimulatedDevice:
             raise RuntimeError("enter the device first")
         return self._root
 
-    def samples(self, rows: int) -> dict[str, Array]:
-        return {name: array[:rows] for name, array in self.samples_file.items()}
+    def test_set(self, rows: int, seed: int) -> TestSet:
+        samples = {name: array[:rows] for name, array in self.samples_file.items()}
+        return make_test_set(self.network, samples, seed)
 
     def build(self, backend: str, options: Options) -> BuildResult:
         self.clock.sleep(self.build_s)

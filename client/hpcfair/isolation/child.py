@@ -27,7 +27,8 @@ from hpcfair.isolation.errors import ChildFailed, FailureClass
 from hpcfair.isolation.limits import Limits
 from hpcfair.isolation.process import cpu_seconds, failure_of, kill, peak_bytes_here, start
 from hpcfair.isolation.pump import Pump
-from hpcfair.isolation.sandbox import LEVELS
+from hpcfair.isolation.sandbox import LAYERS, LEVELS
+from hpcfair.isolation.watch import UsageWatch
 
 _START_S = 120.0
 #: Processor time beyond the wall-clock limit, which therefore ends a call first, with the better
@@ -43,11 +44,14 @@ class IsolatedChild:
     it ends. Used by one thread.
 
     Args:
-        limits: ``wall_s`` bounds each call; the other limits bound the whole process.
+        limits: ``wall_s`` bounds each call; the other limits bound the whole process, with the
+            programs that it starts.
         workspace: Existing folder, the only one that the child can write to.
         readable: Paths that it may read besides Python and the system's libraries.
         programs: Whether it may start programs, such as a linker.
         gpu: Whether it may use the machine's GPUs.
+        layers: The layers of the sandbox to use if the kernel has them. Tests leave layers out to
+            show what an older kernel leaves unprotected.
 
     Attributes:
         isolation: The isolation level, one of :data:`hpcfair.isolation.sandbox.LEVELS`.
@@ -66,6 +70,7 @@ class IsolatedChild:
         *,
         programs: bool = False,
         gpu: bool = False,
+        layers: Sequence[str] = LAYERS,
     ) -> None:
         self._limits = limits
         self._tail = bytearray()
@@ -73,6 +78,7 @@ class IsolatedChild:
         self._readable = [path.resolve() for path in readable]
         (self._workspace / "tmp").mkdir(exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
+        self._watch: UsageWatch | None = None
         self._inherited_bytes = peak_bytes_here()
         hello = {
             "parent_pid": os.getpid(),
@@ -81,9 +87,11 @@ class IsolatedChild:
             "readable": list(map(str, self._readable)),
             "programs": programs,
             "gpu": gpu,
+            "layers": list(layers),
         }
         try:
             self._process = start(self._workspace)
+            self._watch = UsageWatch(self._process.pid, limits, self._workspace, programs=programs)
             greeting = self._exchange([json.dumps(hello).encode() + b"\n"], _START_S)
         except (OSError, ChildFailed) as failure:
             raise self.failure(
@@ -122,8 +130,14 @@ class IsolatedChild:
     def close(self) -> None:
         """Kill the child and its process group. Repeated calls have no effect."""
         process, self._process = self._process, None
+        self._stop_watch()
         if process is not None:
             kill(process)
+
+    def _stop_watch(self) -> ChildFailed | None:
+        """End the watch, before the child is reaped; the failure if the watch has killed it."""
+        watch, self._watch = self._watch, None
+        return watch.stop() if watch else None
 
     def _exchange(self, message: Sequence[bytes | memoryview], seconds: float) -> dict[str, Any]:
         assert self._process is not None  # noqa: S101  checked by the callers
@@ -151,6 +165,7 @@ class IsolatedChild:
         """The failure to raise for a child that is dead or must be, with its last output."""
         process, self._process = self._process, None
         assert process is not None  # noqa: S101
+        failure = self._stop_watch() or failure
         status, peak_bytes = kill(process, grace_s=0.0 if failure else 5.0)
         if peak_bytes <= self._inherited_bytes:
             # This is the parent's memory when it started the child, not the child's own.

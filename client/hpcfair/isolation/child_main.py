@@ -1,4 +1,4 @@
-"""Entry point of a child process: ``python -P -m hpcfair.isolation.child_main``, run by ``IsolatedChild``.
+"""Entry point of a child process: ``python -P -m hpcfair.isolation.child_main``.
 
 Standard input carries one line of JSON (a policy and the parent's process id) and then messages of
 :mod:`hpcfair.isolation.wire`; answers leave through a private copy of standard output. NumPy, and
@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ from hpcfair.isolation.limits import Limits
 from hpcfair.isolation.sandbox import Policy, confine
 
 _PR_SET_PDEATHSIG = 1
+#: Above all descriptors that this process has at its start.
+_MAX_DESCRIPTOR = 1024
+#: Seconds between two looks of a guardian.
+_GUARD_EVERY_S = 0.2
 
 
 def main() -> None:
@@ -25,6 +30,8 @@ def main() -> None:
     requests, answers = _take_pipes()
     hello = json.loads(_read_line(requests))
     _die_with(hello["parent_pid"])
+    if hello["programs"]:
+        _start_guardian()
     level = confine(
         Policy(
             limits=Limits(**hello["limits"]),
@@ -32,6 +39,7 @@ def main() -> None:
             readable=tuple(map(Path, hello["readable"])),
             programs=hello["programs"],
             gpu=hello["gpu"],
+            layers=tuple(hello["layers"]),
         )
     )
     # After confine(), because importing NumPy starts threads that would not be confined.
@@ -72,6 +80,23 @@ def _die_with(parent_pid: int) -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent_pid:
         sys.exit("the parent died before its child was ready")
+
+
+def _start_guardian() -> None:
+    """Start a process that kills this process group when this process has died.
+
+    The kernel ends a child with its parent, but not the programs that the child has started: a
+    compiler would go on. The sandbox lets none of them signal the guardian or leave the group.
+    """
+    child_pid = os.getpid()
+    if os.fork():
+        return
+    # It holds no pipe, so that the parent sees the end of the child's.
+    os.closerange(0, _MAX_DESCRIPTOR)
+    # Landlock forbids a confined process to signal others, even by its death (PR_SET_PDEATHSIG).
+    while os.getppid() == child_pid:
+        time.sleep(_GUARD_EVERY_S)
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ class ChildFailed(Exception):
     Attributes:
         outcome: The failure class.
         cause: Finer than the class: ``memory``, ``wall-clock``, ``cpu-time``, ``file-size``,
-            ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``, ``exception``, ``start``;
-            empty if unknown.
+            ``disk``, ``files``, ``processes``, ``signal``, ``exit``, ``protocol``,
+            ``unavailable``, ``exception``, ``start``; empty if unknown.
     """
 
     def __init__(self, outcome: str, detail: str, cause: str = "") -> None:

@@ -21,6 +21,9 @@ from hpcfair.isolation.limits import Limits
 
 #: Isolation levels, weakest first.
 LEVELS = ("rlimits", "seccomp", "landlock", "landlock+seccomp")
+#: Layers that the kernel may lack. Without ``landlock`` a child can read and write what the user of
+#: its worker can; without ``seccomp`` it can open sockets, start programs and signal processes.
+LAYERS = ("landlock", "seccomp")
 
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -65,6 +68,7 @@ class Policy:
             other restrictions apply to them; they stay in its process group.
         gpu: Whether it may use the machine's NVIDIA GPUs. Their driver reserves more address space
             than there is memory, so address space is then not limited.
+        layers: The members of :data:`LAYERS` to use if the kernel has them.
     """
 
     limits: Limits
@@ -72,6 +76,7 @@ class Policy:
     readable: tuple[Path, ...] = ()
     programs: bool = False
     gpu: bool = False
+    layers: tuple[str, ...] = LAYERS
 
 
 def confine(policy: Policy) -> str:
@@ -97,10 +102,12 @@ def confine(policy: Policy) -> str:
         raise OSError(ctypes.get_errno(), "no_new_privs refused")
     drop_capabilities()
     layers = []
-    if landlock.restrict(_rules(policy)):
+    if "landlock" in policy.layers and landlock.restrict(_rules(policy)):
         layers.append("landlock")
     # Last, because the filter forbids calls that the other layers need.
-    if seccomp.install(programs=policy.programs):
+    if "seccomp" in policy.layers and seccomp.install(
+        programs=policy.programs, memory_files=policy.gpu
+    ):
         layers.append("seccomp")
     return "+".join(layers) or "rlimits"
 

@@ -73,11 +73,12 @@ class _Machine:
     tgkill: int
     prlimit64: int
     prctl: int
+    memory_files: tuple[int, int]
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, 56, 435, 62, 234, 302, 157),
-    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 129, 131, 261, 167),
+    "x86_64": _Machine(0, 0xC000003E, 56, 435, 62, 234, 302, 157, (319, 447)),
+    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 129, 131, 261, 167, (279, 447)),
 }
 
 
@@ -87,23 +88,26 @@ _STARTING = ("fork", "vfork", "execve", "execveat")
 _LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "setpgid": (109, 154)}
 
 
-def install(*, programs: bool = False) -> bool:
+def install(*, programs: bool = False, memory_files: bool = False) -> bool:
     """Filter the calls of this process irrevocably; ``False`` if that is not possible.
 
-    ``programs`` allows it to start programs, which inherit the filter. Needs ``no_new_privs``. The
+    ``programs`` allows it to start programs, which inherit the filter; ``memory_files`` allows
+    memfd_create(2), whose memory no limit of a process counts. Needs ``no_new_privs``. The
     process must have one thread only: others would not be filtered.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
         return False
-    program = build(machine, os.getpid(), programs=programs)
+    program = build(machine, os.getpid(), programs=programs, memory_files=memory_files)
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HL", len(program) // 8, ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, header, 0, 0) == 0)
 
 
-def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
+def build(
+    machine: _Machine, pid: int, *, programs: bool = False, memory_files: bool = False
+) -> bytes:
     """The program for the process ``pid``, 8 bytes per instruction."""
     lines = [
         # Under another ABI (32-bit, x32) the numbers mean other calls: kill the process.
@@ -121,8 +125,10 @@ def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
         number = numbers[machine.column]
         if number is not None:
             lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.EPERM)]
-    # A filter cannot read clone3's flags. If it does not exist, libc uses clone instead.
-    lines += [_line(_JUMP_EQ, machine.clone3, no=1), _refuse(errno.ENOSYS)]
+    # A filter cannot read clone3's flags. If it does not exist, libc uses clone instead; likewise
+    # libraries do without files in memory.
+    for number in (machine.clone3, *(() if memory_files else machine.memory_files)):
+        lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.ENOSYS)]
     low = [_argument(index) for index in range(3)]
     may_clone = (
         _line(_JUMP_SET, _NAMESPACES, yes=1) if programs else _line(_JUMP_SET, _CLONE_THREAD, no=1)

@@ -6,8 +6,10 @@
     head    := {"body": any JSON, "buffers": [bytes of each buffer]}
     array   := {"$array": number of its buffer, "dtype": "<f4", "shape": [1, 3]}   inside body
 
-Nothing is unpickled. The child works on untrusted files, so its messages are validated: lengths
-against a bound, element types against a list, shapes against the number of bytes.
+Nothing is unpickled. The child works on untrusted files, so its messages are validated before
+memory is allocated for them: lengths and counts against bounds, element types against a list,
+shapes against the number of bytes. Each buffer belongs to one array, so that a short message cannot
+ask for many copies of a long one.
 """
 
 import json
@@ -23,9 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-#: Largest message: enough for the outputs of a network and its calibration data.
-MAX_BYTES = 2 * 2**30
-_MAX_HEAD_BYTES = 64 * 2**20
+#: Upper bound on the buffers of one message: the largest are the inputs of a test set.
+MAX_BYTES = 2**30
+#: Upper bound on the JSON of one message; the longest is a profile. Parsed, it takes up to twenty
+#: times as much memory.
+_MAX_HEAD_BYTES = 32 * 2**20
+#: Upper bounds on the arrays of one message, and on the dimensions of one (NumPy's own).
+_MAX_BUFFERS, _MAX_RANK = 100_000, 64
 _LENGTH = struct.Struct(">Q")
 _KINDS = frozenset("biufcUS")
 _DTYPE = re.compile("[<>|][biufcUS][0-9]{1,9}")
@@ -85,7 +91,7 @@ class Decoder:
             raise BadMessage("the message is not complete")
         buffers = list(_split(memoryview(self._data), self._head["buffers"]))
         try:
-            return _arrays(self._head["body"], buffers)
+            return _arrays(self._head["body"], dict(enumerate(buffers)))
         except RecursionError as error:
             raise BadMessage("nested too deeply") from error
 
@@ -104,6 +110,8 @@ def _parse_head(data: bytes) -> dict[str, Any]:
     sizes = head.get("buffers") if isinstance(head, dict) else None
     if not isinstance(sizes, list) or not all(type(s) is int and s >= 0 for s in sizes):
         raise BadMessage("a head without sizes of buffers")
+    if len(sizes) > _MAX_BUFFERS:
+        raise BadMessage(f"{len(sizes)} buffers, more than the {_MAX_BUFFERS} allowed")
     if "body" not in head:
         raise BadMessage("a head without a body")
     return head
@@ -155,7 +163,8 @@ def _put(array: Array, buffers: list[bytes | memoryview]) -> dict[str, Any]:
     return {_ARRAY: len(buffers) - 1, "dtype": array.dtype.str, "shape": list(array.shape)}
 
 
-def _arrays(value: Any, buffers: list[memoryview]) -> Any:
+def _arrays(value: Any, buffers: dict[int, memoryview]) -> Any:
+    """``value`` with its arrays; each takes its buffer out of ``buffers``, which are by number."""
     if isinstance(value, list):
         return [_arrays(item, buffers) for item in value]
     if isinstance(value, dict):
@@ -165,21 +174,31 @@ def _arrays(value: Any, buffers: list[memoryview]) -> Any:
     return value
 
 
-def _take(described: dict[str, Any], buffers: list[memoryview]) -> Array:
+def _take(described: dict[str, Any], buffers: dict[int, memoryview]) -> Array:
     try:
         if not _DTYPE.fullmatch(described["dtype"]):
-            raise BadMessage(f"an array of {described['dtype']!r}")
+            raise BadMessage(f"an array of {described['dtype']!r:.100}")
         dtype = np.dtype(described["dtype"])
+        if not dtype.itemsize:
+            # NumPy would allocate such text with one character per element.
+            raise BadMessage("an array of elements without bytes")
         shape = tuple(described["shape"])
-        buffer = buffers[described[_ARRAY]]
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadMessage(f"an invalid array: {error}") from error
-    if not all(type(size) is int and size >= 0 for size in shape):
-        raise BadMessage(f"an array with the shape {shape}")
+        buffer = buffers.pop(described[_ARRAY])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadMessage(f"an invalid array: {error!s:.100}") from error
+    # The product of a long list of large numbers would take longer than any deadline.
+    if len(shape) > _MAX_RANK or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+        raise BadMessage(f"an array with the shape {shape!s:.100}")
     if prod(shape) * dtype.itemsize != len(buffer):
         raise BadMessage(f"{len(buffer)} bytes for {dtype}{list(shape)}")
-    if not buffer:
+    if dtype.kind == "U" and buffer:
+        characters = np.frombuffer(buffer, f"{dtype.str[0]}u4")
+        if characters.max() > _LAST_CODE_POINT:
+            raise BadMessage("text with characters that do not exist")
+    if buffer:
+        return np.frombuffer(bytearray(buffer), dtype).reshape(shape)
+    try:
         return np.empty(shape, dtype)
-    if dtype.kind == "U" and np.frombuffer(buffer, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT:
-        raise BadMessage("text with characters that do not exist")
-    return np.frombuffer(bytearray(buffer), dtype).reshape(shape)
+    except ValueError as error:
+        # It has no elements, yet larger dimensions than NumPy supports.
+        raise BadMessage(f"an array with the shape {shape}: {error}") from error

@@ -19,7 +19,6 @@ from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.requests import TuningRequest
-from workers.engine.testset import make_test_set
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 from workers.testing import networks
 from workers.testing.reused import ReusedChild, ReusedDevice
@@ -73,7 +72,7 @@ def device_for(
 def check_outputs(
     device: LocalDevice, network: Network, target: TargetSpec, made: BuildResult
 ) -> None:
-    tests = make_test_set(network, device.samples(32), seed=1)
+    tests = device.test_set(32, seed=1)
     reference = device.build(BACKEND.name, BACKEND.reference(network, target))
     with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
         expected = run_reference(session, tests)

@@ -109,7 +109,7 @@ def made(
         result = device.build(BACKEND.name, changed_by(changed, network))
         assert result.outcome == "measured", result.detail
         # 32 rows at once, then those left over, then one.
-        tests = make_test_set(network, device.samples(40), 0)
+        tests = device.test_set(40, seed=0)
         cases = (*tests.cases, *({"x": tests.cases[0]["x"][:n]} for n in (1, 2, 3, 5, 7)))
         tests = replace(tests, cases=cases)
         with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:

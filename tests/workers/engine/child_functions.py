@@ -141,6 +141,47 @@ def map_memory(size_bytes: int) -> int:
         return len(area)
 
 
+def share_memory(size_bytes: int) -> int:
+    """Fill memory that no limit of the process counts."""
+    area = mmap.mmap(-1, size_bytes, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    for at in range(0, size_bytes, mmap.PAGESIZE):
+        area[at] = 1
+    time.sleep(60)
+    return len(area)
+
+
+def make_memory_file() -> int:
+    return os.memfd_create("hidden")
+
+
+def write_many(count: int, size_bytes: int, *, deleted: bool = False) -> None:
+    """Write files, or files that are deleted at once and stay open."""
+    for number in range(count):
+        path = Path(f"file-{number}")
+        _KEPT.append(os.open(path, os.O_CREAT | os.O_WRONLY))
+        os.write(_KEPT[-1], b"x" * size_bytes)
+        if deleted:
+            path.unlink()
+        else:
+            os.close(_KEPT.pop())
+    time.sleep(60)
+
+
+def nest(levels: int) -> None:
+    """Nest folders, deeper than any path can name."""
+    for _ in range(levels):
+        os.mkdir("nested")  # noqa: PTH102
+        os.chdir("nested")
+    time.sleep(60)
+
+
+def start_many(count: int, code: str) -> int:
+    """Start Python programs that run ``code``, and wait."""
+    started = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
+    time.sleep(60)
+    return len(started)
+
+
 def write_file(path: str, size_bytes: int) -> int:
     Path(path).write_bytes(bytes(size_bytes))
     return size_bytes

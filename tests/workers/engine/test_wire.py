@@ -111,6 +111,13 @@ def test_what_cannot_cross_is_said_by_the_sender(value: Any) -> None:
         ({"$array": 0, "dtype": "<f4", "shape": 1}, bytes(4)),
         ({"$array": 0, "dtype": "<f4"}, bytes(4)),
         ({"$array": 0, "dtype": "<U1", "shape": [1]}, b"\xff\xff\xff\x7f"),
+        # NumPy would make room for a character each.
+        ({"$array": 0, "dtype": "<U0", "shape": [2**40]}, b""),
+        ({"$array": 0, "dtype": "|S0", "shape": [2**40]}, b""),
+        # Without elements, yet beyond what NumPy has.
+        ({"$array": 0, "dtype": "<f4", "shape": [0, 2**62]}, b""),
+        ({"$array": 0, "dtype": "<f4", "shape": [0, 2**70]}, b""),
+        ({"$array": 0, "dtype": "<f4", "shape": [0] * 65}, b""),
     ],
 )
 def test_an_array_that_lies_about_itself_is_refused(
@@ -126,6 +133,23 @@ def test_a_message_longer_than_allowed_is_refused_before_it_is_read() -> None:
         receive(message(head))
     with pytest.raises(wire.BadMessage, match="more than"):
         receive(sent(np.zeros(100)), max_bytes=799)
+
+
+def test_a_buffer_belongs_to_one_array() -> None:
+    array = {"$array": 0, "dtype": "<f4", "shape": [1]}
+    with pytest.raises(wire.BadMessage, match="invalid array"):
+        receive(message({"body": [array] * 1000, "buffers": [4]}, bytes(4)))
+
+
+def test_a_shape_whose_product_takes_for_ever_is_refused_at_once() -> None:
+    array = {"$array": 0, "dtype": "<f4", "shape": [2**62] * 500_000}
+    with pytest.raises(wire.BadMessage, match="with the shape"):
+        receive(message({"body": array, "buffers": [4]}, bytes(4)))
+
+
+def test_the_number_of_buffers_is_bounded() -> None:
+    with pytest.raises(wire.BadMessage, match="200000 buffers"):
+        receive(message({"body": None, "buffers": [0] * 200_000}))
 
 
 def test_a_deeply_nested_head_is_refused() -> None:

@@ -59,7 +59,7 @@ def test_lines_of_json_have_the_types_of_their_values(tmp_path: Path) -> None:
         "tags": "text[]",
         "more": "date",
     }
-    for bad in ("[1]\n", "{\n", '{"a": 1} {"a": 2}\n', "[" * 100_000):
+    for bad in ("[1]\n", '{"\\ud800": 1}\n', "{\n", '{"a": 1} {"a": 2}\n', "[" * 100_000):
         assert read(tmp_path, "jsonl", bad)["columns"] == []
 
 
@@ -95,6 +95,13 @@ def test_the_footer_of_a_parquet_file_states_its_types(tmp_path: Path) -> None:
     table = read(tmp_path, "parquet", data)
     assert table["rows"] == 7
     assert types(table) == {"id": "integer", "text": "text", "day": "date"}
+    for rows in (b"\xff" * 9 + b"\x7f", b"\x01"):
+        # Beyond any database, and less than none.
+        assert read(tmp_path, "parquet", data.replace(b"\x16\x0e", b"\x16" + rows))["columns"] == []
+    for odd in (b"\x15\x02\x19\x25\x02\x02\x16\x02\x00", b"\x19\x2c\x00\x15\x02\x00\x16\x02\x00"):
+        # A schema of numbers, and a column without a name.
+        footer = b"PAR1" + odd + struct.pack("<I", len(odd)) + b"PAR1"
+        assert read(tmp_path, "parquet", footer)["columns"] == []
     for end in range(len(data)):
         assert read(tmp_path, "parquet", data[:end])["columns"] == []
     for at in range(len(data)):

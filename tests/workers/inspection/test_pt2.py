@@ -1,8 +1,10 @@
 """Exported PyTorch programs are read without running anything that is in them."""
 
+import copy
 import json
 import os
 import pickle
+import stat
 import struct
 import zipfile
 from contextlib import suppress
@@ -149,6 +151,29 @@ def test_an_archive_that_two_readers_could_understand_differently_is_refused(
         archive.comment = b"a comment may hold another directory"
     with pytest.raises(Unusable, match="does not end with its directory"):
         read_pt2(commented)
+
+
+def test_an_archive_with_a_link_in_it_is_refused(tmp_path: Path) -> None:
+    path = write_pt2(tmp_path / "model.pt2")
+    with zipfile.ZipFile(path, "a") as archive:
+        link = zipfile.ZipInfo("model/data/weights/weight_9")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "../../../../etc/passwd")
+    with pytest.raises(Unusable, match="is a link"):
+        read_pt2(path)
+
+
+def test_an_archive_that_names_the_same_bytes_many_times_is_refused(tmp_path: Path) -> None:
+    path = write_pt2(tmp_path / "model.pt2")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("model/data/sample_inputs/0.pt", bytes(100_000))
+        large = archive.infolist()[-1]
+        for number in range(1, 50):
+            again = copy.copy(large)
+            again.filename = again.orig_filename = f"model/data/sample_inputs/{number}.pt"
+            archive.filelist.append(again)
+    with pytest.raises(Unusable, match="overlap"):
+        read_pt2(path)
 
 
 @pytest.mark.parametrize("kept", [0, 9, 300, 2700])

@@ -128,6 +128,28 @@ def test_a_link_and_a_giant_are_not_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert "not a file of at most" in read(tmp_path, files)["warnings"][0]
 
 
+def test_sets_beyond_the_bound_of_all_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [file for number in range(3) for file in write(tmp_path, USUAL, number)]
+    monkeypatch.setattr(tensors, "MAX_TEST_BYTES", 2 * (X.nbytes + MASK.nbytes + Y.nbytes))
+    found = read(tmp_path, files)
+    assert {tensor["number"] for tensor in found["tensors"]} == {0, 1}
+    assert found["warnings"] == [
+        "test_data_set_2 is not used: the sets take more than 112 bytes together."
+    ]
+
+
+def test_texts_that_would_need_much_memory_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them as long as the longest: 40 kB in a file of one."""
+    monkeypatch.setattr(tensors, "MOST_BYTES", 20_000)
+    words = np.array(["x" * 100, *[""] * 99], dtype=object)
+    files = write(tmp_path, USUAL | {"input_0": numpy_helper.from_array(words)})
+    assert "MiB of memory" in read(tmp_path, files)["warnings"][0]
+
+
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     words = np.array([["eins", "zwei"]])
     case = {"input": {"x": X, "words": words}, "output": {"y": Y, "is it": np.ones((), np.bool_)}}

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.engine.types import TensorSpec
+from workers.inspection.flatbuffer import Malformed, Table
 from workers.inspection.interface import Unusable
-from workers.inspection.tflite import read_tflite
+from workers.inspection.tflite import _held, read_tflite
 from workers.testing.tflite import Kind, Layer, write_dense
+from workers.testing.tflite_encoding import _Builder
 
 RNG = np.random.default_rng(0)
 LAYERS = [
@@ -67,6 +69,14 @@ def test_a_custom_operator_is_named(tmp_path: Path) -> None:
         except Unusable as error:
             refused += "custom operator" in str(error)
     assert refused
+
+
+def test_values_beyond_the_end_of_the_file_are_damage() -> None:
+    build = _Builder()
+    size = 2**60
+    build.raw.Finish(build.table(offset=(1, "Uint64", 8), size=(2, "Uint64", size)), b"TFL3")
+    with pytest.raises(Malformed, match="beyond its end"):
+        _held(Table.root(bytes(build.raw.Output())))
 
 
 @given(edits=st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 255)), max_size=4))

@@ -1,5 +1,6 @@
 """Inspection jobs over real files in a real limited child process."""
 
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,77 @@ def test_bad_files_fail_with_their_codes_and_the_worker_lives(alice: User, data_
     assert not list((data_dir / "work").iterdir())
     commit_files(mlmodel, {"model.onnx": tiny_onnx()}, actor=alice)
     assert inspect(mlmodel).state == JobState.SUCCEEDED
+
+
+def declaring(
+    inputs: list[int], outputs: list[int | str | None], factor: list[int] | None = None
+) -> bytes:
+    """A network of few bytes that declares tensors of any size."""
+    info = helper.make_tensor_value_info
+    node = helper.make_node("Relu", ["x"], ["y"])
+    stored = []
+    if factor is not None:
+        node = helper.make_node("Expand", ["x", "shape"], ["y"])
+        stored = [numpy_helper.from_array(np.array(factor, np.int64), "shape")]
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [info("x", TensorProto.FLOAT, inputs)],
+        [info("y", TensorProto.FLOAT, outputs)],
+        stored,
+    )
+    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(network.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("network", "parts"),
+    [
+        (declaring([1, 2**40], [1, 2**40]), ("inputs", "4 TiB", "float32[1, 1,099,511,627,776]")),
+        (declaring([2**20, 400], [2**20, 400]), ("inputs", "1.5 GiB")),
+        (declaring([2**62] * 8, [2**62] * 8), ("inputs", "EiB")),
+        (declaring([1], [2**40], [2**40]), ("outputs", "4 TiB")),
+        (declaring([1], [None], [2**40]), ("outputs", "4 TiB")),
+    ],
+    ids=["declared", "moderate", "absurd", "expanded", "inferred"],
+)
+def test_tensors_that_nobody_can_hold_are_refused_once(
+    alice: User, network: bytes, parts: tuple[str, ...]
+) -> None:
+    shopfloor.make_machine()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    job = inspect(publish(alice, {"model.onnx": network}))
+    assert (job.state, job.failure_class, job.failure_code, job.attempt) == (
+        JobState.FAILED, "invalid", "tensors_too_large", 1
+    ), job.failure_detail  # fmt: skip
+    for part in (*parts, "at most 256 MiB", "Export the network"):
+        assert part in job.failure_detail
+    assert not Job.objects.filter(kind=JobKind.TUNE).exists()
+    # In KiB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**18
+
+
+def test_outputs_that_show_their_size_when_they_run_are_refused_once(alice: User) -> None:
+    for factor, reason in ((2**40, "memory"), (2**27, "outputs of one run take 512 MiB")):
+        mlmodel = make_mlmodel(
+            f"alice/by-{factor}",
+            actor=alice,
+            files={"README.md": readme(), "model.onnx": declaring([1], ["any"], [factor])},
+        )
+        job = inspect(mlmodel)
+        assert (job.state, job.attempt, job.result["tests"]) == (JobState.SUCCEEDED, 1, 0)
+        notes = "\n".join(job.events.values_list("message", flat=True))
+        assert "No test tensors: " in notes
+        assert reason in notes
+
+
+def test_warnings_of_a_thousand_files_are_a_hundred_lines(alice: User) -> None:
+    names = [f"variant-{number}.onnx" for number in range(150)]
+    files: dict[str, bytes | str] = {"model.onnx": tiny_onnx(), **dict.fromkeys(names, b"\x08\x07")}
+    job = inspect(publish(alice, files))
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    assert len(job.result["warnings"]) == 100
+    assert job.result["warnings"][-1] == "51 more warnings."
 
 
 def test_a_hub_without_jobs_claims_nothing(db: None) -> None:

@@ -11,6 +11,7 @@ from registry.selectors.storage.blob import blob_open
 from registry.states import JobKind, JobState
 from registry.tables import Job, TestTensor, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
+from workers.engine.errors import CandidateFailed
 from workers.jobs import run, testtensor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -102,6 +103,27 @@ def test_a_network_that_never_ends_keeps_nobody_waiting_for_its_tests(
     job = inspect(alice, {"model.onnx": endless()})
     assert job.result["tests"] == 0
     assert "No test tensors: no answer within 3 s" in log(job)
+
+
+def test_tests_are_not_given_up_when_the_machine_fails_first(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> Any:
+        raise CandidateFailed("infrastructure", "killed by another process", "memory")
+
+    monkeypatch.setattr(testtensor, "_made", killed)
+    files = {"README.md": readme(), "model.onnx": tiny_onnx()}
+    make_mlmodel("alice/net", actor=alice, files=files)
+    run.drain([JobKind.INSPECT], here=None)
+    job = Job.objects.get(kind=JobKind.INSPECT)
+    assert (job.state, job.fence) == (JobState.QUEUED, 1)
+    assert "killed by another process" in log(job)
+    monkeypatch.setattr(testtensor, "_REPEATED_CLAIMS", 1)
+    Job.objects.update(not_before=None)
+    run.drain([JobKind.INSPECT], here=None)
+    job.refresh_from_db()
+    assert job.state == JobState.SUCCEEDED
+    assert "No test tensors: killed by another process" in log(job)
 
 
 def endless() -> bytes:

@@ -37,7 +37,7 @@ def tasks_of(
     )
     try:
         return [task_from(task) for task in tasks]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CandidateFailed("crash", f"invalid workloads: {error}") from error
 
 
