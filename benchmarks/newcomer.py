@@ -68,7 +68,10 @@ def _figures(waits: Sequence[Wait]) -> dict[str, Figure]:
 def _round(model: Path, data: Path) -> Wait:
     with embedded_hub(data) as address:
         config = hpcfair.Config(
-            url=address, token=user_token(data, "newcomer"), cache=data / "cache"
+            url=address,
+            token=user_token(data, "newcomer"),
+            cache=data / "cache",
+            keys=data / "keys.json",
         )
         with hpcfair.Client(config=config) as client:
             wait()

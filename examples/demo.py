@@ -67,7 +67,9 @@ def main() -> int:
         ) as address:
             step(f"hub up at {address}")
             token = user_token(folder / "hub", _OWNER)
-            config = hpcfair.Config(url=address, token=token, cache=folder / "cache")
+            config = hpcfair.Config(
+                url=address, token=token, cache=folder / "cache", keys=folder / "keys.json"
+            )
             with hpcfair.Client(config=config) as client:
                 run(client, arguments.models, folder)
                 console.print(f"\nPages: {address}  Log: {folder / 'hub' / 'serve.log'}")

@@ -9,7 +9,7 @@
     ├── Conflict            model_exists namespace_taken ref_exists stale_parent lease_lost ...
     ├── Invalid             invalid_name invalid_path invalid_card license_missing ...
     ├── TooLarge            body_too_large
-    └── Unavailable         storage_full storage_unavailable index_busy
+    └── Unavailable         storage_full storage_unavailable index_busy signing_unavailable
 
 The class determines the HTTP status (``hub/api/errors.py``), and programs act on the code.
 """
@@ -99,6 +99,7 @@ CODES: dict[str, str] = {
     "build_not_found": "No such build",
     "profile_not_found": "No profile known",
     "record_not_found": "No such record",
+    "attestation_not_found": "Not signed",
     "token_not_found": "No such token",
     "grant_not_found": "No such sign-in code",
     "user_not_found": "No such user",
@@ -173,6 +174,7 @@ CODES: dict[str, str] = {
     "storage_unavailable": "Storage out of reach",
     "index_busy": "Search index being built",
     "hub_unavailable": "Hub unavailable",
+    "signing_unavailable": "No signatures now",
     "doi_unavailable": "No DOIs now",
     "internal_error": "Internal error",
 }

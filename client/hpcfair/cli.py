@@ -12,6 +12,7 @@ Exit status:
 6     the hub rejects the request: invalid, conflict, too large
 7     a job failed, or the hub cannot use a model file
 8     a record or the test tensors of a model were not reproduced
+9     a signature is wrong, missing or by a key that is not trusted
 130   interrupted
 ====  ====================================================================
 """
@@ -23,10 +24,23 @@ import typer
 from typer.core import TyperGroup
 
 from hpcfair import errors
-from hpcfair.commands import account, bench, cache, catalogue, doi, files, jobs, reproduction, run
+from hpcfair.commands import (
+    account,
+    bench,
+    cache,
+    catalogue,
+    doi,
+    files,
+    jobs,
+    reproduction,
+    run,
+    trust,
+)
 from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.transport import user_agent
+from hpcfair.trust.check import UnverifiedWarning
+from hpcfair.trust.hubkeys import NewKeyWarning
 
 #: Error class to exit status; the first match applies.
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
@@ -41,6 +55,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.NoModelFile, 3),
     (errors.BadConfig, 2),
     (errors.BadInput, 2),
+    (errors.Untrusted, 9),
     (errors.BadCard, 2),
     (errors.NotSupported, 2),
     (errors.HpcfairError, 1),
@@ -60,7 +75,13 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            for kind in (PlainModelWarning, StaleAnswerWarning, WaitingWarning):
+            for kind in (
+                NewKeyWarning,
+                PlainModelWarning,
+                StaleAnswerWarning,
+                UnverifiedWarning,
+                WaitingWarning,
+            ):
                 warnings.simplefilter("always", kind)
             try:
                 return super().invoke(ctx)
@@ -89,7 +110,8 @@ app = typer.Typer(
     help="Search, load, save and reuse models, each in the fastest trustworthy build for this "
     "machine.",
     epilog="Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not signed in or not allowed, "
-    "5 no answer, 6 refused, 7 a job or a model's file failed, 8 not reproduced, 130 interrupted.",
+    "5 no answer, 6 refused, 7 a job or a model's file failed, 8 not reproduced, "
+    "9 not signed or wrongly, 130 interrupted.",
 )
 
 
@@ -117,6 +139,8 @@ for command in (
     run.load,
     run.run,
     reproduction.reproduce,
+    trust.verify,
+    trust.trust,
     jobs.tune,
     jobs.targets,
 ):

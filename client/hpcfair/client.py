@@ -26,7 +26,7 @@ from hpcfair.config import Config
 from hpcfair.exporters.registry import Examples
 from hpcfair.fork import Form, Reused
 from hpcfair.job import Job, Jobs
-from hpcfair.loaded import Loaded
+from hpcfair.loaded import Guard, Loaded
 from hpcfair.precisions import Tolerance
 from hpcfair.publish import Publication
 from hpcfair.record import Record
@@ -95,8 +95,7 @@ class Client:
 
     def info(self, name: str) -> MLModel:
         """Everything that the hub states about a model."""
-        name, _ = pid.locate(self.http, self.cache, name)
-        return mlmodel.info(self.http, name)
+        return mlmodel.info(self.http, pid.locate(self.http, self.cache, name)[0])
 
     def load(
         self,
@@ -107,12 +106,13 @@ class Client:
         tolerance: Tolerance = "exact",
         verify: bool = False,
         place_caller: bool | None = None,
+        signed: bool | None = None,
+        isolated: bool = False,
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
-        Without a suitable build, the published model is loaded with a
-        :class:`PlainModelWarning`. If the hub is unreachable, its last answer is used with a
-        :class:`StaleAnswerWarning`.
+        Without a suitable build, the published model is loaded with a :class:`PlainModelWarning`.
+        If the hub is unreachable, its last answer is used with a :class:`StaleAnswerWarning`.
 
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
@@ -122,15 +122,19 @@ class Client:
                 published model.
             tolerance: Accepted deviation from the float32 reference: ``exact``, ``fp16``, ``bf16``
                 or ``int8``. Classes are ordered: each implies the stricter ones.
-            verify: Verify the digests of all files, even if they are unchanged since the last time.
+            verify: Verify the digests of all files, even of unchanged ones.
             place_caller: Whether the calling thread is kept off the processors that the runtime
                 pins its workers to, for the time of each run, as when builds are measured (Linux,
                 ONNX Runtime; runs of 0.5 ms or more). Default: unless the thread's affinity was
-                restricted, such as by ``taskset`` or a batch system. ``True``: also then, within
-                its affinity. ``False``: never. One thread of a process is placed at a time.
+                restricted, such as by ``taskset``. ``True``: also then, within its affinity.
+                ``False``: never. One thread of a process is placed at a time.
+            signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``. A wrong signature
+                is refused in any case.
+            isolated: Run in a child process without network and without your files (Linux).
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
+            Untrusted: a signature is wrong, or missing although it is required.
             MissingPackage: no runtime is installed; the hint names one.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
@@ -141,7 +145,7 @@ class Client:
             revision=revision,
             target=target,
             tolerance=tolerance,
-            verify=verify,
+            guard=Guard(verify, signed, isolated),
             place_caller=place_caller,
         )
 

@@ -7,6 +7,7 @@
 ``HPCFAIR_CONFIG``        folder of ``config.json``, written by ``hpcfair login``
 ``HPCFAIR_OFFLINE``       ``1``: use the cache only, never contact the hub
 ``HPCFAIR_DOI_RESOLVER``  resolver of DOIs; default https://doi.org
+``HPCFAIR_SIGNED``        ``1``: refuse what the hub did not sign
 ``HPCFAIR_QUIET``         ``1``: no progress bars
 ========================  ==============================================================
 
@@ -34,13 +35,21 @@ _FALSE = {"", "0", "false", "no", "off"}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings of a client; ``doi`` is the address of the DOI resolver."""
+    """Settings of a client.
+
+    Attributes:
+        doi: Address of the DOI resolver.
+        signed: Whether a signature is required.
+        keys: File of the trusted keys of hubs; ``None``: ``keys.json`` beside ``config.json``.
+    """
 
     url: str
     token: str | None = field(default=None, repr=False)
     cache: Path = Path(platformdirs.user_cache_dir("hpcfair"))
     offline: bool = False
     doi: str = DOI_RESOLVER
+    signed: bool = False
+    keys: Path | None = None
 
     @classmethod
     def read(
@@ -68,6 +77,7 @@ class Config:
             cache=Path(env.get("HPCFAIR_CACHE") or platformdirs.user_cache_dir("hpcfair")),
             offline=_flag(env, "HPCFAIR_OFFLINE"),
             doi=clean_url(env.get("HPCFAIR_DOI_RESOLVER") or DOI_RESOLVER),
+            signed=_flag(env, "HPCFAIR_SIGNED"),
         )
 
 

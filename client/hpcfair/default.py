@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from hpcfair.client import Client
 from hpcfair.config import Config, keep_token
+from hpcfair.trust.hubkeys import trust_at_login
 from hpcfair.types import Account
 
 P = ParamSpec("P")
@@ -43,7 +44,7 @@ def _verb(method: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
 
 
 def login(token: str, url: str | None = None) -> Account:
-    """Verify a token and store it for this hub, readable by its owner only.
+    """Verify a token and store it for this hub, readable by its owner only; trust the hub's key.
 
     Args:
         token: Created on the settings page of the hub.
@@ -51,9 +52,11 @@ def login(token: str, url: str | None = None) -> Account:
 
     Raises:
         Unauthenticated: the hub rejects the token; nothing is stored.
+        Untrusted: the hub's key is not the one that is trusted; nothing is stored.
     """
     with Client(url, token) as client:
         account = client.whoami()
+        trust_at_login(client.http)
         keep_token(client.config.url, token)
     return account
 

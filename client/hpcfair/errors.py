@@ -15,10 +15,11 @@
     ├── HubUnreachable            (ConnectionError)     no answer, or an invalid one
     │   └── Offline               (ConnectionError)     offline mode
     ├── Corrupt                   (OSError)             bytes differ from their digest
+    ├── Untrusted                 (PermissionError)     a signature is wrong or missing
     ├── UnsafePath                (ValueError)          a path outside its folder
     ├── BadConfig                 (ValueError)
     ├── BadInput                  (ValueError)          arrays that do not match the signature
-    ├── NotSupported              (TypeError)           no exporter for this object
+    ├── NotSupported              (TypeError)           no exporter, or not on this system
     ├── MissingPackage            (ImportError)
     ├── RuntimeFailed             (RuntimeError)        a runtime could not open or run a build
     ├── BadCard                   (ValueError)
@@ -153,6 +154,12 @@ class Corrupt(HpcfairError, OSError):
     code = "corrupt"
 
 
+class Untrusted(HpcfairError, PermissionError):
+    """A signature is wrong, by a key that is not trusted, or missing although it is required."""
+
+    code = "untrusted"
+
+
 class UnsafePath(HpcfairError, ValueError):
     """A path that leads outside its folder or is hidden."""
 
@@ -172,7 +179,7 @@ class BadInput(HpcfairError, ValueError):
 
 
 class NotSupported(HpcfairError, TypeError):
-    """There is no exporter for this object."""
+    """There is no exporter for this object, or this system cannot do it."""
 
     code = "not_supported"
 
@@ -209,7 +216,8 @@ _CODES_OF: dict[type[HubError], str] = {
     NotFound: (
         "namespace_not_found file_not_found blob_not_found upload_not_found graph_not_found "
         "target_not_found device_not_found job_not_found trial_not_found build_not_found "
-        "profile_not_found record_not_found token_not_found grant_not_found user_not_found "
+        "profile_not_found record_not_found attestation_not_found "
+        "token_not_found grant_not_found user_not_found "
         "identifier_not_found assessment_not_found page_not_found dataset_not_found "
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
         "delivery_not_found xorb_not_found"
@@ -237,8 +245,8 @@ _CODES_OF: dict[type[HubError], str] = {
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",
     Unavailable: (
-        "rate_limited storage_full storage_unavailable index_busy doi_unavailable internal_error "
-        "hub_unavailable"
+        "rate_limited storage_full storage_unavailable index_busy signing_unavailable "
+        "doi_unavailable internal_error hub_unavailable"
     ),
 }
 #: Error code of the hub to exception class. A test compares it with the hub's list.

@@ -8,11 +8,15 @@ from hpcfair.resolution import Resolution
 from hpcfair.types import Build
 
 
-def explain(resolution: Resolution, path: Path) -> str:
-    """The chosen build, the reason, the alternatives, and the measurements."""
+def explain(resolution: Resolution, path: Path, *, signature: str = "", isolation: str = "") -> str:
+    """The chosen build, the reason, the alternatives, and the measurements.
+
+    ``signature`` says who signed the build, ``isolation`` how its process is confined.
+    """
     lines = [
         f"{resolution.name} at revision {resolution.revision[:12]}",
         *_rows(_chosen(resolution)),
+        *_rows(_trusted(resolution, signature, isolation)),
     ]
     if resolution.alternatives:
         lines += ["", "Other builds for this machine:"]
@@ -69,6 +73,12 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "deviation", _deviation(build.deviation)
     yield "accuracy", _accuracy(build)
     yield "record", resolution.record_id or ""
+
+
+def _trusted(resolution: Resolution, signature: str, isolation: str) -> Iterator[tuple[str, str]]:
+    if resolution.build is not None or signature:
+        yield "signed", signature or "no valid signature was seen"
+    yield "isolation", isolation
 
 
 def _baseline(*builds: Build) -> str:

@@ -1,15 +1,17 @@
 """A loaded model: runs on arrays and explains the choice of its build."""
 
+import re
 import threading
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
-from hpcfair.errors import MissingPackage
+from hpcfair.errors import MissingPackage, Untrusted
 from hpcfair.explain import explain
 from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
@@ -21,7 +23,10 @@ from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Runtime
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
+from hpcfair.trust import check as trust
 from hpcfair.types import Build
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Loaded:
@@ -36,6 +41,7 @@ class Loaded:
         path: The file that the runtime opened.
         caller_placed: Whether the calling thread was placed in the last run; see
             :meth:`hpcfair.Client.load`.
+        signed_by: Signature of the hub; ``None`` if there is none.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class Loaded:
         read_record: Callable[[str], Record],
         *,
         place_caller: bool | None = None,
+        signed_by: trust.ValidSignature | None = None,
     ) -> None:
         self.name = resolution.name
         self.revision = resolution.revision
@@ -53,6 +60,7 @@ class Loaded:
         self.build: Build | None = resolution.build
         self.path = path
         self.caller_placed = False
+        self.signed_by = signed_by
         self._resolution = resolution
         self._runtime = runtime
         self._read_record = read_record
@@ -92,7 +100,18 @@ class Loaded:
 
     def explain(self) -> str:
         """The chosen build, the reason, the alternatives, and the measurements."""
-        return explain(self._resolution, self.path)
+        return explain(
+            self._resolution,
+            self.path,
+            signature=str(self.signed_by or ""),
+            isolation=self.isolation or "",
+        )
+
+    @property
+    def isolation(self) -> str | None:
+        """How the process of an isolated model is confined; ``None`` if it runs in this process."""
+        level: str | None = getattr(self._runtime, "isolation", None)
+        return level
 
     def close(self) -> None:
         """Release threads and memory."""
@@ -110,6 +129,15 @@ class Loaded:
         return f"<{self.name} {self.signature}: {what}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Protection against what is loaded: see the arguments of :meth:`hpcfair.Client.load`."""
+
+    verify: bool = False
+    signed: bool | None = None
+    isolated: bool = False
+
+
 def load(
     http: Transport,
     cache: Cache,
@@ -118,7 +146,7 @@ def load(
     revision: str | None = None,
     target: str | None = "auto",
     tolerance: Tolerance = "exact",
-    verify: bool = False,
+    guard: Guard = Guard(),
     place_caller: bool | None = None,
 ) -> Loaded:
     """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
@@ -134,10 +162,15 @@ def load(
             PlainModelWarning,
             stacklevel=4,
         )
-    folder = fetch_tree(http, cache, resolution.files, what=name, verify=verify)
+    required = http.config.signed if guard.signed is None else guard.signed
+    _check_revision(resolution, revision)
+    signature = _signature(http, cache, resolution, required=required)
+    # A required signature is worth no more than the digests of the files that are opened.
+    folder = fetch_tree(http, cache, resolution.files, what=name, verify=guard.verify or required)
     path = safe_join(folder, resolution.entry_point)
     opener = opener_of(path)
-    runtime = registry.open(
+    opened = registry.open_isolated if guard.isolated else registry.open
+    runtime = opened(
         build.runtime if build else opener.runtime,
         path,
         build.runtime_options if build else opener.default,
@@ -148,4 +181,35 @@ def load(
         runtime,
         lambda digest: record(http, cache, digest),
         place_caller=place_caller,
+        signed_by=signature,
     )
+
+
+def _check_revision(resolution: Resolution, revision: str | None) -> None:
+    """Refuse another revision than the commit that was asked for."""
+    if revision and _COMMIT.fullmatch(revision) and resolution.revision != revision:
+        raise Untrusted(
+            f"The hub offers revision {resolution.revision[:12]} for {revision[:12]}.",
+            "Report this to the hub's operators.",
+            code="revision_differs",
+        )
+
+
+def _signature(
+    http: Transport, cache: Cache, resolution: Resolution, *, required: bool
+) -> trust.ValidSignature | None:
+    if resolution.build is None:
+        if not required:
+            return None
+        return trust.check_model(
+            http, cache, resolution.name, resolution.revision, resolution.files
+        )
+    claim = trust.OfferedBuild(
+        name=resolution.name,
+        revision=resolution.revision,
+        build=resolution.build,
+        files=resolution.files,
+        entry_point=resolution.entry_point,
+        record_id=resolution.record_id,
+    )
+    return trust.check_build(http, claim, resolution.attestation, required=required)

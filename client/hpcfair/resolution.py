@@ -35,6 +35,7 @@ class Resolution:
         build: ``None`` if none is suitable; ``files`` are then those of the published model.
         reason: The hub's reason for the choice.
         target: The requested target: that of the machine, another, or ``None``.
+        attestation: The hub's signed statement on the build, unverified; ``None`` without one.
         stale_since: Time of the answer, if the hub is unreachable now.
     """
 
@@ -49,6 +50,7 @@ class Resolution:
     tolerance: str
     alternatives: tuple[Build, ...] = field(default=())
     record_id: str | None = None
+    attestation: Mapping[str, Any] | None = None
     stale_since: str | None = None
 
     @classmethod
@@ -63,6 +65,7 @@ class Resolution:
             signature=Signature.from_json(data["signature"]),
             alternatives=tuple(Build.from_json(item) for item in data.get("alternatives") or ()),
             record_id=data.get("record_id"),
+            attestation=data.get("attestation"),
             **values,
         )
 

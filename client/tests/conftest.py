@@ -1,9 +1,11 @@
 """A hub that exists only in memory, and a home of its own for every test."""
 
+import base64
 import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +234,93 @@ def resolution(hub: FakeHub, build: dict[str, Any]) -> dict[str, Any]:
     }
     hub.on("POST", "/api/v1/models/lab/tiny/resolve", lambda _: document)
     return document
+
+
+class Key:
+    """A key of a hub."""
+
+    def __init__(self, curve: str = "SECP256R1") -> None:
+        serialization = import_module("cryptography.hazmat.primitives.serialization")
+        ec = import_module("cryptography.hazmat.primitives.asymmetric.ec")
+        hashes = import_module("cryptography.hazmat.primitives.hashes")
+        self.scheme = ec.ECDSA(hashes.SHA256())
+        self.private = ec.generate_private_key(getattr(ec, curve)())
+        pem: bytes = self.private.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        self.pem = pem.decode()
+        self.id = hashlib.sha256(pem).hexdigest()
+
+
+class Keys:
+    """The keys of a hub, their list as the hub publishes it, and what they sign."""
+
+    def __init__(self) -> None:
+        self.line: list[Key] = [self.make()]
+        self.successions: dict[str, Any] = {}
+        self.revoked: dict[str, str] = {}
+        self.changes = 0
+
+    @property
+    def current(self) -> Key:
+        return self.line[-1]
+
+    def make(self, curve: str = "SECP256R1") -> Key:
+        return Key(curve)
+
+    def sign(
+        self, payload: Any, *keys: Key, kind: str = "application/vnd.in-toto+json"
+    ) -> dict[str, Any]:
+        """A DSSE envelope, by the current key if none is named."""
+        data = json.dumps(payload).encode()
+        signed = b"DSSEv1 %d %b %d %b" % (len(kind), kind.encode(), len(data), data)
+        pairs = [(key.id, key.private.sign(signed, key.scheme)) for key in keys or [self.current]]
+        return {
+            "payloadType": kind,
+            "payload": base64.b64encode(data).decode(),
+            "signatures": [
+                {"keyid": keyid, "sig": base64.b64encode(sig).decode()} for keyid, sig in pairs
+            ],
+        }
+
+    def succeed(self, payload: Any, *keys: Key) -> dict[str, Any]:
+        return self.sign(payload, *keys, kind="application/vnd.hpcfair.key-succession+json")
+
+    def rotate(self, *, named: bool = True) -> Key:
+        old, new = self.current, self.make()
+        if named:
+            payload = {"from": old.id, "to": new.id, "public": new.pem}
+            self.successions[new.id] = self.succeed(payload, old, new)
+        self.line.append(new)
+        self.changes += 1
+        return new
+
+    def revoke(self, key: Key) -> None:
+        self.revoked[key.id] = "2026-02-03T00:00:00Z"
+        self.changes += 1
+
+    def list(self, signer: Key | None = None) -> dict[str, Any]:
+        payload = {
+            "schema": "hpcfair.keys/1",
+            "current": self.current.id,
+            "changed_at": f"2026-01-01T00:00:{self.changes:02d}.000000+00:00",
+            "keys": [
+                {
+                    "keyid": key.id,
+                    "public": key.pem,
+                    "revoked_at": self.revoked.get(key.id),
+                    "succession": self.successions.get(key.id),
+                }
+                for key in self.line
+            ],
+        }
+        return self.sign(payload, signer or self.current, kind="application/vnd.hpcfair.keys+json")
+
+
+@pytest.fixture
+def keys(hub: FakeHub) -> Keys:
+    """The keys of the hub, which publishes them."""
+    pytest.importorskip("cryptography")
+    made = Keys()
+    hub.on("GET", "/.well-known/hpcfair-keys.json", lambda _: made.list())
+    return made

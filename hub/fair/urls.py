@@ -11,9 +11,11 @@ from hub.fair import (
     crate,
     dump,
     feeds,
+    keys,
     linkset,
     measurements,
     metadata,
+    modelsignature,
     oai,
     policy,
     robots,
@@ -23,7 +25,7 @@ from hub.fair import (
     testtensor,
 )
 from hub.fair.subject import View
-from registry.ids import OID_PATTERN
+from registry.ids import OID_PATTERN, SHA256_PATTERN
 from registry.states import RepositoryKind
 
 _NAMES = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
@@ -41,7 +43,8 @@ _SHARED: list[tuple[str, str, View]] = [
 ]
 #: For models only.
 _MEASURED: list[tuple[str, str, View]] = [
-    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements)
+    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements),
+    ("signature", r"/model\.sig", modelsignature.model_signature),
 ]
 
 
@@ -57,6 +60,8 @@ urlpatterns = [
     path("robots.txt", robots.robots, name="robots"),
     path("sitemap.xml", sitemap.sitemap, name="sitemap"),
     path(".well-known/api-catalog", api_catalog.api_catalog, name="api-catalog"),
+    path(".well-known/hpcfair-keys.json", keys.keys, name="keys"),
+    re_path(rf"^\.well-known/hpcfair-keys/(?P<keyid>{SHA256_PATTERN})\.pem$", keys.pem, name="key"),
     path("oai", oai.oai, name="oai"),
     path("catalog", catalog.catalog, name="catalog"),
     path("catalog/records.jsonl.gz", dump.dump, name="dump"),

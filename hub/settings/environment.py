@@ -40,6 +40,13 @@ SECRET_KEY_GIVEN = _services.text(
     about="Key that signs sessions and page cursors: a long random text, the same for all web "
     "processes.",
 )
+SIGNING_KEY_GIVEN = _services.text(
+    "HPCFAIR_SIGNING_KEY",
+    "",
+    shown="made once, in `signing.key` of the data folder",
+    about="Private key that signs builds and records: ECDSA on P-256, in PEM, unencrypted; the "
+    "same for all processes. See [trust.md](trust.md).",
+)
 LOG_LEVEL = _services.text(
     "HPCFAIR_LOG_LEVEL", "INFO", about="Level of the hub's log: `DEBUG`, `INFO`, `WARNING` ..."
 )

@@ -37,6 +37,7 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
         ),
         ("HPCFAIR_OFFLINE", "true or false", "false", "Use the cache only, never the network."),
         ("HPCFAIR_DOI_RESOLVER", "text", "https://doi.org", "Resolver of DOIs."),
+        ("HPCFAIR_SIGNED", "true or false", "false", "Refuse what the hub did not sign."),
         ("HPCFAIR_QUIET", "true or false", "false", "Show no progress bars."),
     ),
     "Tests": (

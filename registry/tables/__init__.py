@@ -28,6 +28,7 @@ from registry.tables.search.outbox import OutboxEntry
 from registry.tables.storage.blob import Blob, Upload
 from registry.tables.storage.datatable import DataTable
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
+from registry.tables.trust.key import HubKey
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.work.device import Device
 from registry.tables.work.job import Job, JobEvent
@@ -36,9 +37,10 @@ from registry.tables.work.target import Target
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
     "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
-    "FormerName", "Graph", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode", "Label", "Like",
-    "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio", "PassTrial", "Profile",
-    "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
-    "ScheduleUse", "Tag", "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook",
-    "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "FormerName", "Graph", "HubKey", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode",
+    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio",
+    "PassTrial", "Profile", "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch",
+    "ScheduleTask", "ScheduleTrial", "ScheduleUse", "Tag", "Target", "TestTensor", "Token", "Trial",
+    "Upload", "User", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk",
+    "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -12,6 +12,14 @@ from registry.errors import Invalid
 MAX_URL = 2000
 # RFC 6052: a gateway translates these to the IPv4 address in the last 32 bits.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Special purposes (IANA's registries) that some versions of Python take for public: protocol
+# assignments, relays of 6to4, documentation, segment routing, site-local addresses.
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "5f00::/16", "fec0::/10"),
+    )
+)
 
 
 def check_url(url: str, *, private: bool) -> str:
@@ -35,6 +43,8 @@ def is_public(address: str) -> bool:
         tunnelled = [ip.sixtofour, *(ip.teredo or ())]
         if any(end is not None and not is_public(str(end)) for end in tunnelled):
             return False
+    if any(ip in network for network in _SPECIAL):
+        return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 

@@ -31,7 +31,12 @@ def client_of(live_server: Any, data_dir: Path, tmp_path: Path) -> Iterator[Call
 
     def make(user: User | None = None, scope: Scope = Scope.WRITE) -> Client:
         token = make_token(user, scope) if user else None
-        config = Config(live_server.url, token, tmp_path / f"cache-{len(made)}")
+        config = Config(
+            live_server.url,
+            token,
+            tmp_path / f"cache-{len(made)}",
+            keys=tmp_path / f"keys-{len(made)}.json",
+        )
         made.append(Client(config=config))
         return made[-1]
 

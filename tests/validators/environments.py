@@ -32,6 +32,8 @@ VALIDATORS = Environments(
         "provenance": ("prov[rdf]==3.2.3",),
         "signposting": ("signposting==0.9.9",),
         "oai": ("sickle==0.7.0",),
+        # OpenSSF Model Signing's own tool, and the library of DSSE's authors.
+        "signatures": ("model-signing==1.1.1", "securesystemslib[crypto]==1.6.0"),
     },
 )
 #: Runs a program of an environment: see :meth:`Environments.run`.

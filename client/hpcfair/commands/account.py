@@ -11,6 +11,7 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, say
 from hpcfair.config import Config, forget_token, keep_token
 from hpcfair.errors import BadInput
+from hpcfair.trust.hubkeys import trust_at_login
 
 
 def login(
@@ -32,6 +33,8 @@ def login(
         raise BadInput("No token was given.", f"Make one in your settings on {config.url}.")
     with Client(config.url, secret) as client:
         account = client.whoami()
+        if not trust_at_login(client.http):
+            say("Signatures of this hub are not verified: pip install 'hpcfair[verify]'")
     path = keep_token(config.url, secret)
     say(f"Signed in to {config.url} as {account.name}; the token is kept in {path}.")
 

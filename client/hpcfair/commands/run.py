@@ -21,6 +21,13 @@ Target = Annotated[
     str, Option(help="auto, another target this machine can run, or none for the plain model.")
 ]
 Tolerated = Annotated[str, Option(help=f"One of {', '.join(TOLERANCES)}.")]
+Signed = Annotated[
+    bool | None,
+    Option("--signed/--unsigned", help="Refuse what the hub did not sign; else HPCFAIR_SIGNED."),
+]
+Isolated = Annotated[
+    bool, Option("--isolated", help="Run it in a child process without network and files.")
+]
 _INPUTS = "inputs/"
 
 
@@ -31,10 +38,14 @@ def load(
     target: Target = "auto",
     tolerance: Tolerated = "exact",
     verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
+    signed: Signed = None,
+    isolated: Isolated = False,
     as_json: Json = False,
 ) -> None:
     """Download the best build for this machine and explain the choice."""
-    with _load(context, name, revision, target, tolerance, verify=verify) as model:
+    with load_model(
+        context, name, revision, target, tolerance, verify=verify, signed=signed, isolated=isolated
+    ) as model:
         if as_json:
             emit_json(
                 {
@@ -59,11 +70,15 @@ def run(
     revision: Revision = None,
     target: Target = "auto",
     tolerance: Tolerated = "exact",
+    signed: Signed = None,
+    isolated: Isolated = False,
     as_json: Json = False,
 ) -> None:
     """Run the best build on arrays in a file."""
     inputs = _read(arrays)
-    with _load(context, name, revision, target, tolerance, verify=False) as model:
+    with load_model(
+        context, name, revision, target, tolerance, signed=signed, isolated=isolated
+    ) as model:
         start = time.perf_counter()
         result = model(inputs)
         spent_ms = (time.perf_counter() - start) * 1e3
@@ -80,21 +95,26 @@ def run(
         say(f"One run, the first, took {spent_ms:.3g} ms.")
 
 
-def _load(
+def load_model(
     context: typer.Context,
     name: str,
     revision: str | None,
     target: str,
     tolerance: str,
     *,
-    verify: bool,
+    verify: bool = False,
+    signed: bool | None = None,
+    isolated: bool = False,
 ) -> Loaded:
+    """The model that the arguments of a command name."""
     return client_of(context).load(
         name,
         revision=revision,
         target=None if target == "none" else target,
         tolerance=cast("Tolerance", tolerance),
         verify=verify,
+        signed=signed,
+        isolated=isolated,
     )
 
 

@@ -5,13 +5,14 @@ runtime, pointing at a :class:`RuntimeEntry`. Built-in runtimes cannot be replac
 """
 
 import shlex
+import sys
 import warnings
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import cast
 
-from hpcfair.errors import BadConfig, MissingPackage
+from hpcfair.errors import BadConfig, MissingPackage, NotSupported
 from hpcfair.plugins import load_entries
 from hpcfair.runtimes.base import Options, Runtime
 
@@ -97,6 +98,18 @@ def open(name: str, path: Path, options: Options) -> Runtime:  # noqa: A001  cal
     except (ImportError, AttributeError) as error:
         raise MissingPackage(f"runtime {name} cannot be imported: {error}", entry.hint) from error
     return cast("Runtime", runtime(path, options))
+
+
+def open_isolated(name: str, path: Path, options: Options) -> Runtime:
+    """Open the build whose entry point is ``path`` in a confined child process; see :func:`open`.
+
+    Raises NotSupported: this system cannot confine processes.
+    """
+    if sys.platform != "linux":
+        raise NotSupported(f"isolated=True needs Linux; this is {sys.platform}.")
+    # Imported here: most programs isolate nothing.
+    module = import_module("hpcfair.runtimes.isolated")
+    return cast("Runtime", module.IsolatedRuntime(name, path, options))
 
 
 def installed() -> dict[str, str]:

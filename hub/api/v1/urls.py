@@ -6,6 +6,7 @@ from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
 from hub.api.v1.results import (
+    attestation,
     build,
     graph,
     profile,
@@ -59,6 +60,7 @@ urlpatterns = [
     re_path(rf"^blobs/(?P<sha256>{SHA256_PATTERN})$", blob.BlobView.as_view()),
     path("builds/<uuid:uuid>", build.BuildView.as_view()),
     path("builds/<uuid:uuid>/files/<path:path>", file.BuildFileView.as_view()),
+    path("builds/<uuid:uuid>/attestation", attestation.BuildAttestationView.as_view()),
     path("builds/<uuid:uuid>/profile", profile.BuildProfileView.as_view()),
     path("builds/<uuid:uuid>/reproductions", reproduction.BuildReproductionsView.as_view()),
     path("builds/<uuid:uuid>/call-sites", profile.CallSitesView.as_view()),
@@ -74,6 +76,8 @@ urlpatterns = [
     path("trials/<uuid:uuid>", trial.TrialView.as_view()),
     path("records", record.RecordsView.as_view()),
     path("records/<str:record>", record.RecordView.as_view()),
+    path("records/<str:record>/attestation", attestation.RecordAttestationView.as_view()),
+    path("keys", attestation.KeysView.as_view()),
     path("schemas/hpcfair.bench-1.json", record.BenchSchemaView.as_view()),
     path("schemas/hpcfair.fair-1.json", assessment.FairSchemaView.as_view()),
     path("fair", report.ReportView.as_view()),

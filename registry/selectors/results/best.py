@@ -93,7 +93,7 @@ def largest_gains(actor: Actor, *, target: Target | None = None, limit: int = 10
     if target is not None:
         rows = rows.filter(target=target)
     rows = rows.select_related("graph__revision__mlmodel__namespace", "target", "record")
-    rows = rows.defer("record__document").order_by("ratio", "pk")
+    rows = rows.defer("record__document", "record__envelope").order_by("ratio", "pk")
     gains: list[Build] = []
     page = list(rows[:_PAGE])
     while page:

@@ -7,7 +7,7 @@ from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.results.graph import graph_of
 from registry.states import RecordKind
-from registry.tables import Build, BuildFile, Job, Revision, Target
+from registry.tables import Build, BuildFile, Job, Record, Revision, Target
 
 
 def build_get(actor: Actor, uuid: str) -> Build:
@@ -15,7 +15,8 @@ def build_get(actor: Actor, uuid: str) -> Build:
 
     Raises ``NotFound``: ``build_not_found``, also for an unreadable one.
     """
-    build = with_relations(readable_builds(actor)).filter(uuid=parse_uuid(uuid)).first()
+    rows = with_relations(readable_builds(actor)).select_related("signed_by")
+    build = rows.filter(uuid=parse_uuid(uuid)).first()
     if build is None:
         raise NotFound("build_not_found", f"There is no build {uuid[:64]!r}.")
     return build
@@ -28,6 +29,12 @@ def build_file_get(build: Build, path: str) -> BuildFile:
         if file.path == path:
             return file
     raise NotFound("file_not_found", f"Build {build.uuid} has no file {path[:200]!r}.")
+
+
+def network_digest(build: Build) -> str:
+    """SHA-256 of the network file that a build was made from, as its record states it."""
+    rows = Record.objects.filter(pk=build.record_id)
+    return str(rows.values_list("document__identity__model_sha256", flat=True).get())
 
 
 def has_confirmed_builds(job_uuid: str) -> bool:
@@ -52,4 +59,5 @@ def with_relations(rows: QuerySet[Build]) -> QuerySet[Build]:
     files = BuildFile.objects.select_related("blob").order_by("path")
     rows = rows.select_related("target", "record", "graph__revision__mlmodel__namespace")
     # A record's document holds all raw samples, which no list of builds shows.
-    return rows.defer("record__document").prefetch_related(Prefetch("files", queryset=files))
+    rows = rows.defer("record__document", "record__envelope")
+    return rows.prefetch_related(Prefetch("files", queryset=files))

@@ -19,6 +19,7 @@ from registry.services.repository.card import card_apply
 from registry.services.repository.revision import commit_first
 from registry.services.storage.blob import blob_store_bytes
 from registry.services.storage.quota import quota_check
+from registry.services.trust.attestation import signatures_drop
 from registry.services.webhook.notice import notify_config, notify_repository
 from registry.states import Gate, RepositoryKind, Role, Visibility
 from registry.tables import File, FormerName, Job, MLModel, OutboxEntry
@@ -137,6 +138,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
             _redirect(row, mlmodel)
+            signatures_drop(mlmodel)
             assess_head(mlmodel)
             dois_due(mlmodel)
             notify_repository(row, "move", destination=mlmodel)

@@ -9,6 +9,7 @@ from registry import schemas
 from registry.errors import Invalid
 from registry.services.audit import audit
 from registry.services.results.graph import required_graph
+from registry.services.trust.attestation import builds_sign
 from registry.services.work.lease import held_job, target_of
 from registry.states import ToleranceClass, Verdict
 from registry.tables import Blob, Build, BuildFile, Graph, Job, OutboxEntry, Record
@@ -53,6 +54,7 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
             return [stored[build["config_sha256"], build["record_id"]] for build in builds]
         published.update(withdrawn_at=timezone.now())
         rows = [_create(build, job, graph) for build in builds]
+        builds_sign(rows)
         mlmodel = job.revision.mlmodel
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(

@@ -12,6 +12,7 @@ from registry.errors import Invalid, Unauthenticated
 from registry.selectors.access import Actor, readable_records, readable_revisions, require_scope
 from registry.selectors.work.target import target_get
 from registry.services.audit import audit
+from registry.services.trust.attestation import record_sign
 from registry.services.work.lease import held_job, target_of
 from registry.states import RecordKind, Scope
 from registry.tables import File, Job, Record, Revision, Target
@@ -48,6 +49,7 @@ def record_add(
             revision, target = _for_user(document, actor)
         record, is_new = _store(document, job, revision, target)
         if is_new:
+            record_sign(record)
             _audit(actor, record)
         return record
 

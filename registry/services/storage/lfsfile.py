@@ -31,6 +31,7 @@ from registry.services.repository.revision import Delete, commit
 from registry.services.storage.blob import blob_used
 from registry.services.storage.quota import usage_recount
 from registry.services.storage.xorb import require_contributor
+from registry.services.trust.attestation import signatures_drop
 from registry.services.webhook.notice import notify_ref
 from registry.services.work.plan import plan_inspection
 from registry.states import JobState, RefKind, Role
@@ -106,6 +107,7 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
         there = File.objects.filter(revision=OuterRef("revision"), path=OuterRef("path"))
         Graph.objects.filter(~Exists(there), revision__in=[row.pk for row in changed]).delete()
         _rename(actor, mlmodel, refs, {row.pk: row for row in changed})
+        signatures_drop(mlmodel)
         usage_recount(mlmodel)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(

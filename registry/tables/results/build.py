@@ -8,11 +8,12 @@ from registry.states import ToleranceClass, Verdict
 from registry.tables.results.graph import Graph
 from registry.tables.results.record import Record
 from registry.tables.storage.blob import Blob
+from registry.tables.trust.key import Signed
 from registry.tables.work.job import Job
 from registry.tables.work.target import Target
 
 
-class Build(models.Model):
+class Build(Signed):
     """The artefact of a candidate that passed its checks.
 
     ``hpcfair.runtimes`` loads the build's files with ``runtime`` and ``runtime_options``;
@@ -65,6 +66,7 @@ class Build(models.Model):
                 condition=Q(withdrawn_at__isnull=True, is_baseline=False),
                 name="build_gain_of_target",
             ),
+            models.Index(fields=["id"], condition=Q(signed_at__isnull=True), name="build_unsigned"),
         ]
 
 

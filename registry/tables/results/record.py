@@ -1,16 +1,18 @@
 """Table of benchmark records."""
 
 from django.db import models
+from django.db.models import Q
 
 from registry.ids import sha256_column
 from registry.states import RecordKind, ToleranceClass, Verdict
 from registry.tables.repository.revision import Revision
+from registry.tables.trust.key import Signed
 from registry.tables.work.device import Device
 from registry.tables.work.job import Job
 from registry.tables.work.target import Target
 
 
-class Record(models.Model):
+class Record(Signed):
     """An immutable document of schema ``hpcfair.bench/1``; its id is the SHA-256 of canonical JSON.
 
     The other columns copy values of the document, for queries.
@@ -33,4 +35,9 @@ class Record(models.Model):
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
-        indexes = [models.Index(fields=["revision", "target", "-created_at"], name="record_newest")]
+        indexes = [
+            models.Index(fields=["revision", "target", "-created_at"], name="record_newest"),
+            models.Index(
+                fields=["id"], condition=Q(signed_at__isnull=True), name="record_unsigned"
+            ),
+        ]

@@ -35,7 +35,7 @@ OUTLIVE = {
     "User", "Namespace", "Membership", "Token", "DeviceGrant", "AuditEntry", "Blob", "Upload",
     "Target", "Device", "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload",
     "XorbRun", "XorbChunk", "XetFile", "ScheduleTask", "ScheduleUse", "ScheduleSketch",
-    "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable",
+    "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable", "HubKey",
 }  # fmt: skip
 
 

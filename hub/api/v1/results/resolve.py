@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from hub.api.schema import example
 from hub.api.v1.repository.file import FileSerializer
+from hub.api.v1.results.attestation import ENVELOPE_EXAMPLE, EnvelopeSerializer
 from hub.api.v1.results.build import BUILD_EXAMPLE, BuildSerializer, builds_data
 from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
 from hub.api.views import ApiView, Strict, body_of
@@ -61,6 +62,7 @@ class SignatureSerializer(serializers.Serializer[Any]):
         "entry_point": "model.onnx",
         "signature": {"inputs": [TENSOR_EXAMPLE], "outputs": [TENSOR_EXAMPLE]},
         "record_id": BUILD_EXAMPLE["record_id"],
+        "attestation": ENVELOPE_EXAMPLE,
         "model_file": "model.onnx",
     }
 )
@@ -73,6 +75,9 @@ class ResolutionSerializer(serializers.Serializer[Any]):
     entry_point = serializers.CharField(help_text="File to open.")
     signature = SignatureSerializer()
     record_id = serializers.CharField(allow_null=True)
+    attestation = EnvelopeSerializer(
+        allow_null=True, help_text="Signed statement on the build; null if there is none."
+    )
     model_file = serializers.CharField(help_text="Path of the published network in the revision.")
 
 
@@ -118,6 +123,7 @@ class ResolveView(ApiView):
                 "entry_point": answer.entry_point,
                 "signature": answer.graph.signature,
                 "record_id": chosen.record_id if chosen else None,
+                "attestation": chosen.envelope if chosen else None,
                 "model_file": answer.graph.path,
             }
         )

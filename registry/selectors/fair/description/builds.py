@@ -52,7 +52,7 @@ def live_builds(revisions: Collection[int]) -> list[Build]:
     return list(
         Build.objects.filter(graph__revision__in=revisions, withdrawn_at=None)
         .select_related("target", "record__job__device", "job__device", "graph")
-        .defer("record__document", *UNREAD_GRAPH)
+        .defer("record__document", "record__envelope", *UNREAD_GRAPH)
         .prefetch_related(Prefetch("files", queryset=files))
         .order_by("target__slug", "ratio", "pk")
     )

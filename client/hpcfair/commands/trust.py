@@ -1,0 +1,53 @@
+"""Commands for signatures: the hub's key, and whether a build is signed by it."""
+
+from typing import Annotated
+
+import typer
+
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, emit_pairs
+from hpcfair.commands.run import Name, Revision, Target, Tolerated, load_model
+from hpcfair.trust import hubkeys
+
+
+def trust(
+    context: typer.Context,
+    keyid: Annotated[
+        str | None, typer.Argument(help="Id of the hub's key, as its operators told you.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the hub's key that is trusted; with an ID, trust that key in place of the one before."""
+    client = client_of(context)
+    keys = hubkeys.trust(client.http, keyid) if keyid else hubkeys.hub_keys(client.http)
+    if as_json:
+        emit_json({"hub": client.config.url, "keyid": keys.current})
+    else:
+        emit_pairs([("hub", client.config.url), ("key", keys.current)])
+
+
+def verify(
+    context: typer.Context,
+    name: Name,
+    revision: Revision = None,
+    target: Target = "auto",
+    tolerance: Tolerated = "exact",
+    as_json: Json = False,
+) -> None:
+    """Verify the signature of the best build, the digests of its files, and its record.
+
+    Exit status 9 if a signature is missing or wrong.
+    """
+    with load_model(context, name, revision, target, tolerance, verify=True, signed=True) as model:
+        record, signature = model.record, model.signed_by
+        if as_json:
+            emit_json({"name": model.name, "revision": model.revision, "signature": signature})
+            return
+        emit_pairs(
+            [
+                ("model", f"{model.name} at {model.revision[:12]}"),
+                ("signed", str(signature)),
+                ("files", "as signed"),
+                ("record", f"{record.id} as signed" if record else None),
+            ]
+        )

@@ -1,0 +1,1 @@
+"""Verifies what the hub signed, and remembers the hub's key."""

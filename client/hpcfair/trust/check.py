@@ -1,0 +1,180 @@
+"""Decides whether a build may be loaded: what is signed, and whether it is the build that was asked
+for."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hpcfair.cache import Cache
+from hpcfair.digest import sha256_of_json
+from hpcfair.errors import MissingPackage, Untrusted
+from hpcfair.transport import Transport, quoted
+from hpcfair.trust.envelope import IN_TOTO, can_verify, invalid, keys_of, open_envelope
+from hpcfair.trust.hubkeys import hub_keys
+from hpcfair.trust.pins import read_pin
+from hpcfair.types import Build, File
+
+_STATEMENT = "https://in-toto.io/Statement/v1"
+_PROVENANCE = "https://slsa.dev/provenance/v1"
+_MODEL_SIGNATURE = "https://model_signing/signature/v1.0"
+_INSTALL = "Install what verifies it with: pip install 'hpcfair[verify]'"
+
+
+class UnverifiedWarning(UserWarning):
+    """A build is used although its signature is missing or could not be verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidSignature:
+    """A valid signature: the id of the hub's key, and when the build was published."""
+
+    keyid: str
+    at: str
+
+    def __str__(self) -> str:
+        return f"by the hub's key {self.keyid[:16]}" + (f", {self.at}" if self.at else "")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedBuild:
+    """What the hub said of a build, which the signed statement must confirm."""
+
+    name: str
+    revision: str
+    build: Build
+    files: Sequence[File]
+    entry_point: str
+    record_id: str | None
+
+
+def check_build(
+    http: Transport, claim: OfferedBuild, envelope: Mapping[str, Any] | None, *, required: bool
+) -> ValidSignature | None:
+    """The valid signature of a build; ``None`` if there is none and none is required.
+
+    Raises:
+        Untrusted: the signature is not valid, is of another build, by a key that is not trusted, or
+            is missing although it is required.
+        MissingPackage: it is required, and ``cryptography`` is not installed.
+    """
+    if envelope is None:
+        _accept_unsigned(http, claim, required=required)
+        return None
+    if not can_verify():
+        if required:
+            raise MissingPackage("The signature of this build cannot be verified.", _INSTALL)
+        warnings.warn(
+            f"{claim.name}: this build is signed, and its signature is not verified. {_INSTALL}",
+            UnverifiedWarning,
+            stacklevel=6,
+        )
+        return None
+    named = keys_of(envelope)
+    keys = hub_keys(http, named[0] if named else "")
+    revoked = next((keyid for keyid in named if keyid in keys.revoked), None)
+    if revoked:
+        raise Untrusted(
+            f"This build is signed by the key {revoked[:16]}, which the hub revoked on "
+            f"{keys.revoked[revoked][:10]}.",
+            "The hub signs its builds again; try again in some minutes.",
+            code="key_revoked",
+        )
+    statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
+    return ValidSignature(keyid, _confirmed(statement, claim))
+
+
+def check_model(
+    http: Transport, cache: Cache, name: str, revision: str, files: Sequence[File]
+) -> ValidSignature:
+    """The valid signature of the files of a published model (OpenSSF Model Signing).
+
+    Raises Untrusted, MissingPackage: as :func:`check_build`.
+    """
+    if not can_verify():
+        raise MissingPackage(f"The signature of {name} cannot be verified.", _INSTALL)
+    key = sha256_of_json({"hub": http.config.url, "signature_of": name, "revision": revision})
+    bundle = cache.answer(key)
+    if bundle is None:
+        bundle = http.get(f"/{quoted(name)}/model.sig", {"revision": revision})
+    envelope = bundle.get("dsseEnvelope") if isinstance(bundle, dict) else None
+    named = keys_of(envelope)
+    keys = hub_keys(http, named[0] if named else "")
+    statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
+    try:
+        (subject,) = statement["subject"]
+        resources = {each["name"]: each["digest"] for each in statement["predicate"]["resources"]}
+        stated = (statement["predicateType"], subject["name"].lower())
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise invalid("its statement is malformed") from error
+    if stated != (_MODEL_SIGNATURE, f"{name}@{revision}".lower()):
+        raise invalid("it is of another model or revision")
+    if any(resources.get(file.path) != file.sha256 for file in files):
+        raise invalid("it is of other files")
+    cache.keep_answer(key, bundle)
+    return ValidSignature(keyid, "")
+
+
+def _accept_unsigned(http: Transport, claim: OfferedBuild, *, required: bool) -> None:
+    if required:
+        raise Untrusted(
+            f"The build of {claim.name} is not signed, and you require a signature.",
+            "Ask the hub's operators to sign it, or load it with signed=False.",
+            code="not_signed",
+        )
+    if read_pin(http.config) is not None:
+        warnings.warn(
+            f"{claim.name}: this hub signs its builds, but this one is not signed.",
+            UnverifiedWarning,
+            stacklevel=7,
+        )
+
+
+def _confirmed(statement: Any, claim: OfferedBuild) -> str:
+    """The time of publication in a statement that is about the claimed build. Raises Untrusted."""
+    try:
+        definition = statement["predicate"]["buildDefinition"]
+        outer, inner = definition["externalParameters"], definition["internalParameters"]
+        run = statement["predicate"]["runDetails"]
+        subjects = [(each["name"], each["digest"]["sha256"]) for each in statement["subject"]]
+        stated = {
+            "type": (statement["_type"], statement["predicateType"]),
+            "model": outer["model"].lower(),
+            "revision": outer["revision"],
+            "target": outer["target"],
+            "tolerance": outer["tolerance"],
+            "candidate": outer["candidate"],
+            "build": inner["build"],
+            "runtime": inner["runtime"],
+            "options of the runtime": inner["runtime_options"],
+            "entry point": inner["entry_point"],
+            "record": run["byproducts"][0]["digest"]["sha256"],
+            "files": sorted(subjects),
+        }
+        at = str(run["metadata"]["finishedOn"])
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise invalid("its statement is malformed") from error
+    build = claim.build
+    claimed = {
+        "type": (_STATEMENT, _PROVENANCE),
+        "model": claim.name.lower(),
+        "revision": claim.revision,
+        "target": build.target,
+        "tolerance": build.tolerance,
+        "candidate": build.candidate,
+        "build": build.uuid,
+        "runtime": build.runtime,
+        "options of the runtime": build.runtime_options,
+        "entry point": claim.entry_point,
+        "record": claim.record_id,
+        "files": sorted((file.path, file.sha256) for file in claim.files),
+    }
+    different = [name for name, value in claimed.items() if stated[name] != value]
+    if different:
+        raise Untrusted(
+            f"The signature is of another build: {', '.join(different)} differ from what the hub "
+            f"offers as {claim.name}.",
+            "Nothing was loaded. If the model was renamed, load it by its new name.",
+            code="signature_invalid",
+        )
+    return at

@@ -1,0 +1,1 @@
+"""Reads of the hub's keys and signatures."""

@@ -1,0 +1,1 @@
+"""Writes of the hub's keys and signatures."""

@@ -1,0 +1,1 @@
+"""Tables of the hub's keys and signatures."""
