@@ -33,7 +33,7 @@ TRANSFERS = "|".join(
 #: Connections; an idle one is closed for a new one when all are in use.
 _CONNECTIONS = 8192
 #: Transfers of one client address at once.
-_BY_ADDRESS = 24
+TRANSFERS_BY_ADDRESS = 24
 _RETRY_AFTER_S = 5
 #: nginx's status to status, code and explanation of the answer.
 _PROBLEMS: Mapping[int, tuple[int, str, str]] = {
@@ -90,7 +90,7 @@ def configuration(settings: ProxySettings) -> str:
         forwarded_for="$http_x_forwarded_for" if settings.behind_proxy else "$remote_addr",
         forwarded_scheme="$http_x_forwarded_proto" if settings.behind_proxy else "$scheme",
         transfers=TRANSFERS,
-        by_address=_BY_ADDRESS,
+        by_address=TRANSFERS_BY_ADDRESS,
         static=settings.static,
         accel=ACCEL_PREFIX,
         blobs=settings.blobs,

@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.settings.production")
 
 _django = get_wsgi_application()
+# Imports all views now: the first request would wait for them.
+get_resolver().url_patterns  # noqa: B018
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

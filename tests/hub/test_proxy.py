@@ -21,7 +21,7 @@ from hub import proxy
 from registry.errors import CODES
 from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import Namespace, User
-from tests.factories import make_mlmodel
+from tests.factories import make_mlmodel, make_token
 from tests.ports import reserved_ports
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -222,6 +222,26 @@ def test_slow_clients_stop_nobody(front: str, lab: Namespace, charlie: User) -> 
         slow[0].settimeout(20)
         with contextlib.suppress(ConnectionResetError):
             assert slow[0].recv(1000) == b""
+
+
+def test_no_address_fills_the_server_of_transfers(front: str, charlie: User) -> None:
+    host, port = front.removeprefix("http://").split(":")
+    head = (
+        f"PUT /api/v1/blobs/{'0' * 64} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n"
+        f"Content-Type: application/octet-stream\r\n"
+        f"Authorization: Bearer {make_token(charlie)}\r\n\r\n{{"
+    )
+    with contextlib.ExitStack() as stack:
+        for _ in range(proxy.TRANSFERS_BY_ADDRESS):
+            connection = stack.enter_context(socket.create_connection((host, int(port))))
+            connection.sendall(head.encode())
+        deadline = time.monotonic() + 60
+        while (refused := httpx.get(f"{front}/lab/net/crate")).status_code != 429:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+        assert int(refused.headers["Retry-After"]) > 0
+        assert httpx.get(f"{front}/models").status_code == 200
 
 
 def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None:

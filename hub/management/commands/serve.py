@@ -153,7 +153,8 @@ def _web(name: str, run: Path, threads: int) -> Service:
         *("--worker-class", "hub.pace.PacedWorker", "--workers", "2", "--threads", str(threads)),
         # Long uploads occupy a thread, not the worker: only a dead worker times out.
         *("--timeout", "60", "--graceful-timeout", "5", "--limit-request-line", "8190"),
-        *("--log-level", "warning", "--no-control-socket"),
+        # Imported once and shared by both processes, which start at once after a failure.
+        *("--preload", "--log-level", "warning", "--no-control-socket"),
     )
     return Service(name, command, ready=partial(proxy.answers, path))
 
