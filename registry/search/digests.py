@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from django.db import DatabaseError, connection
 
+from registry.errors import RegistryError
 from registry.search.generations import folder
 from registry.search.scale import is_small
 
@@ -64,14 +65,22 @@ def _refresh(path: Path, compute: Callable[[], object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take_the_time()
             new = path.with_suffix(".new")
             new.write_text(json.dumps(compute()))
             new.replace(path)
     except BlockingIOError:
         return
-    except (OSError, DatabaseError) as error:
+    except (OSError, DatabaseError, RegistryError) as error:
         _log.warning("%s cannot be renewed: %s", path.name, error)
     finally:
         connection.close()
         with _running_lock:
             _running.discard(path)
+
+
+def _take_the_time() -> None:
+    """Lift the time limit of queries, which is for requests, from this thread's own connection."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 0")

@@ -38,7 +38,8 @@ def keys_containing(kind: RepositoryKind, texts: Sequence[str]) -> list[int] | N
 
     try:
         return index.ask(keys)
-    except Unavailable:
+    except (Unavailable, OSError):
+        # Such as a disk that is full: the list is read without the index.
         return None
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from registry.errors import NotFound
 from registry.selectors.search.catalogue import catalogue_search
@@ -42,6 +44,18 @@ def test_they_count_what_the_words_leave() -> None:
     assert page.total == 1
     assert page.facets["target"] == [("x86-64-avx2", 1)]
     assert page.facets["architecture_class"] == [("plain-cnn", 1)]
+
+
+def test_who_may_read_is_told_by_memberships_however_many_models_there_are(
+    secret: MLModel, charlie: User
+) -> None:
+    found(actor=charlie)
+    with CaptureQueriesContext(connection) as queries:
+        assert found(actor=charlie) == ["lab/secret"]
+    statements = [query["sql"] for query in queries]
+    assert not [one for one in statements if "DISTINCT" in one or "GROUP BY" in one]
+    (readers,) = [one for one in statements if one.startswith('SELECT "registry_membership"')]
+    assert "registry_mlmodel" not in readers
 
 
 def test_a_private_model_shows_to_members_only_in_nothing(

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from registry.search import digests, scale
 from registry.search.digests import digest
@@ -61,3 +62,22 @@ def test_a_damaged_file_or_failure_costs_the_result_only(
     assert digest("n", lambda: 3) is None
     settled()
     assert json.loads(path.read_bytes()) == 3
+
+
+def test_it_may_take_longer_than_a_query_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows.mlmodel("lab/a")
+    monkeypatch.setattr(scale, "SMALL", 0)
+
+    def limit() -> str:
+        if connection.vendor != "postgresql":
+            return "0"
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            return str(cursor.fetchone()[0])
+
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET statement_timeout = 5000")
+    digest("n", limit)
+    settled()
+    assert digest("n", limit) == "0"
