@@ -11,8 +11,8 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 # Content-Security-Policy of the pages (https://www.w3.org/TR/CSP3/): all scripts and styles are
 # files of the hub; READMEs show pictures of other sites.
 _POLICY = (
-    "default-src 'self'; img-src 'self' data: https:; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'"
+    "default-src 'self'; img-src 'self' data: https:; object-src 'none'; frame-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 

@@ -20,9 +20,10 @@ _META_KEY = "hub.request_id"
 _FOR_PROGRAMS = re.compile(r"/api/|/(?:datasets/)?(?:[^/]+/){1,2}resolve/")
 #: Older browsers do not support a wildcard.
 _EXPOSED = (
-    "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, Location, Repr-Digest, "
-    "Retry-After, X-Error-Code, X-Error-Message, X-Linked-ETag, X-Linked-Size, X-Repo-Commit, "
-    "X-Request-Id, X-Xet-Access-Token, X-Xet-Cas-Url, X-Xet-Hash, X-Xet-Token-Expiration"
+    "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, Location, RateLimit, "
+    "RateLimit-Policy, Repr-Digest, Retry-After, X-Error-Code, X-Error-Message, X-Linked-ETag, "
+    "X-Linked-Size, X-Repo-Commit, X-Request-Id, X-Xet-Access-Token, X-Xet-Cas-Url, "
+    "X-Xet-Hash, X-Xet-Token-Expiration"
 )
 _REQUESTED = re.compile(r"[0-9A-Za-z!#$%&'*+.^_`|~, -]{1,1000}")
 

@@ -13,6 +13,7 @@ from registry.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    RateLimited,
     RegistryError,
     TooLarge,
     Unauthenticated,
@@ -32,6 +33,7 @@ STATUSES: dict[type[RegistryError], int] = {
     Conflict: 409,
     Invalid: 400,
     TooLarge: 413,
+    RateLimited: 429,
     Unavailable: 503,
 }
 
@@ -46,8 +48,10 @@ def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
     status = status_of(error)
     context = {"error": error, "heading": CODES[error.code], "status": status}
     response = render(request, "error.html", context, status=status)
-    if status == 503:
-        response["Retry-After"] = RETRY_AFTER_S
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    elif status == 503:
+        response.headers["Retry-After"] = RETRY_AFTER_S
     return response
 
 

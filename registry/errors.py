@@ -9,6 +9,7 @@
     ├── Conflict            model_exists namespace_taken ref_exists stale_parent lease_lost ...
     ├── Invalid             invalid_name invalid_path invalid_card license_missing ...
     ├── TooLarge            body_too_large
+    ├── RateLimited         rate_limited
     └── Unavailable         storage_full storage_unavailable index_busy signing_unavailable
 
 The class determines the HTTP status (``hub/api/errors.py``), and programs act on the code.
@@ -60,6 +61,22 @@ class Invalid(RegistryError):
 
 class TooLarge(RegistryError):
     """More bytes than this hub accepts."""
+
+
+class RateLimited(RegistryError):
+    """Too many requests; ``retry_after_s`` is the time in seconds until one is accepted."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        hint: str = "",
+        *,
+        fields: dict[str, str] | None = None,
+        retry_after_s: int = 60,
+    ) -> None:
+        super().__init__(code, detail, hint, fields=fields)
+        self.retry_after_s = retry_after_s
 
 
 class Unavailable(RegistryError):

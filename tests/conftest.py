@@ -19,6 +19,7 @@ from pytest_django.live_server_helper import LiveServer
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
+from tests.hub.throttling.buckets import forget_local
 from tests.live import RequestsInProgress
 from tests.programs import check_required, skip_without_programs
 from tests.skips import report_skips
@@ -112,8 +113,9 @@ def live_server(
 
 @pytest.fixture(autouse=True)
 def nothing_cached() -> None:
-    """No test is answered with what another one's hub had."""
+    """No test is answered with what another one's hub had, or limited by its requests."""
     cache.clear()
+    forget_local()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """HTTP requests to the hub: tokens, retries, timeouts, request ids and errors."""
 
+import logging
 import platform
 import time
 import uuid
@@ -19,6 +20,10 @@ from hpcfair.retry import PASSING_STATUS, Retry
 Body = Callable[[], Iterable[bytes]]
 Params = Mapping[str, str | int | float | None]
 
+# Without a configuration of logging, warnings are printed on standard error.
+_log = logging.getLogger("hpcfair")
+#: Waits in seconds from which on the user is told.
+_SILENT_S = 2.0
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
@@ -189,8 +194,20 @@ class Transport:
             passing = response.status_code in PASSING_STATUS
             if last or not passing or not (repeatable or response.status_code == 429):
                 return response
+            wait_s = self._retry.wait_s(attempt, response.headers.get("Retry-After"))
+            if wait_s > self._retry.patience_s:
+                return response
             response.close()
-            self._sleep(self._retry.wait_s(attempt, response.headers.get("Retry-After")))
+            if wait_s >= _SILENT_S:
+                _log.warning(
+                    "%s answered %d; waiting %.0f s before attempt %d of %d",
+                    _plain(response.url),
+                    response.status_code,
+                    wait_s,
+                    attempt + 1,
+                    self._retry.attempts,
+                )
+            self._sleep(wait_s)
         raise AssertionError("Retry.attempts is at least 1")
 
     def _unreachable(self, error: httpx.RequestError) -> HubUnreachable:

@@ -209,6 +209,7 @@ class Account(_FromJson):
     affiliation_ror: str = ""
     namespaces: tuple[dict[str, str], ...] = _many()
     token: dict[str, Any] | None = None
+    quotas: tuple[dict[str, Any], ...] = _many()
 
 
 @dataclass(frozen=True, slots=True)

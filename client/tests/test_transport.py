@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from hpcfair.config import Config
-from hpcfair.errors import HubUnreachable, ModelNotFound, Offline, Unavailable
+from hpcfair.errors import HubError, HubUnreachable, ModelNotFound, Offline, Unavailable
 from hpcfair.retry import Retry
 from hpcfair.transport import Transport, pages
 
@@ -173,4 +173,43 @@ def test_waits_grow_and_have_an_end() -> None:
 
     assert waits == sorted(waits)
     assert waits[-1] == Retry().cap_s
-    assert Retry().wait_s(1, "86400") == Retry().cap_s
+
+
+def test_who_is_refused_waits_as_long_as_asked_and_some_more_and_says_so(
+    hub: Any, config: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    waits: list[float] = []
+    replies = [httpx.Response(429, headers={"Retry-After": "40"}, json={"code": "rate_limited"})]
+    hub.on("GET", "/busy", lambda _: replies.pop() if replies else {"done": True})
+
+    with Transport(config, transport=hub, sleep=waits.append) as transport:
+        assert transport.get("/busy") == {"done": True}
+
+    assert 40 <= waits[0] <= 50
+    assert "/busy answered 429; waiting 4" in caplog.text
+
+
+def test_nobody_waits_for_an_hour(hub: Any, config: Any) -> None:
+    refusal = {"code": "rate_limited", "detail": "Too many.", "hint": "Try again in 3600 s."}
+    hub.on(
+        "GET",
+        "/busy",
+        lambda _: httpx.Response(429, headers={"Retry-After": "3600"}, json=refusal),
+    )
+    waits: list[float] = []
+
+    with (
+        Transport(config, transport=hub, sleep=waits.append) as transport,
+        pytest.raises(HubError, match="Try again in 3600 s"),
+    ):
+        transport.get("/busy")
+
+    assert waits == []
+
+
+def test_clients_that_were_refused_together_return_apart() -> None:
+    waits = {round(Retry().wait_s(1, "60"), 3) for _ in range(50)}
+
+    assert len(waits) > 40
+    assert min(waits) >= 60
+    assert max(waits) <= 75

@@ -21,12 +21,12 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from hub.middleware import request_id_of
+from hub.problems import CONTENT_TYPE, problem_document
 from hub.refusals import RETRY_AFTER_S, status_of
-from registry.errors import CODES, RegistryError, TooLarge
+from registry.errors import RateLimited, RegistryError, TooLarge
 
 logger = logging.getLogger(__name__)
 
-CONTENT_TYPE = "application/problem+json"
 REALM = 'Bearer realm="HPCFair"'
 
 #: Exceptions of the framework to code and hint.
@@ -84,15 +84,7 @@ def problem(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """A problem document."""
-    document = {
-        "type": f"{settings.HUB_URL}/docs/errors#{code}",
-        "title": CODES[code],
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "hint": hint,
-        "fields": fields or {},
-    }
+    document = problem_document(code, status, detail, hint, fields)
     return Response(document, status, headers=headers, content_type=CONTENT_TYPE)
 
 
@@ -114,6 +106,8 @@ def _refusal(error: RegistryError) -> Response:
         )
     elif error.code == "scope_missing":
         headers["WWW-Authenticate"] = f'{REALM}, error="insufficient_scope"'
+    elif isinstance(error, RateLimited):
+        headers["Retry-After"] = str(error.retry_after_s)
     elif status == 503:
         headers["Retry-After"] = RETRY_AFTER_S
     return problem(

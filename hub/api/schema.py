@@ -15,7 +15,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
-from hub.api import errors
+from hub.problems import CONTENT_TYPE
 from registry.errors import CODES
 from registry.states import RefKind
 
@@ -156,7 +156,7 @@ class Generator(SchemaGenerator):
             "examples": {"Problem": {"value": example_of(ProblemSerializer)}},
         }
         schema["components"]["responses"] = {
-            "Problem": {"description": "Any error.", "content": {errors.CONTENT_TYPE: problem}}
+            "Problem": {"description": "Any error.", "content": {CONTENT_TYPE: problem}}
         }
         return schema
 

@@ -22,6 +22,7 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
+from gunicorn.http.errors import ParseException
 
 from hub.credentials import actor_of
 from hub.git import answer
@@ -123,7 +124,11 @@ def _body(request: HttpRequest) -> BytesIO:
     # sets this key ends the stream itself.
     is_terminated = request.META.get("wsgi.input_terminated")
     stream = cast("BinaryIO", request.META["wsgi.input"] if is_terminated else request)
-    body = stream.read(_MOST_BYTES + 1)
+    try:
+        body = stream.read(_MOST_BYTES + 1)
+    except (OSError, ParseException) as error:
+        # The server parses chunks while they are read: an early end, a malformed length.
+        raise GitRequestError(f"The body is incomplete or malformed: {error}.") from None
     if request.headers.get("Content-Encoding") in {"gzip", "x-gzip"}:
         inflate = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         try:

@@ -14,7 +14,7 @@ from django.http.multipartparser import MultiPartParserError
 
 from hub.middleware import request_id_of
 from hub.refusals import status_of
-from registry.errors import RegistryError
+from registry.errors import RateLimited, RegistryError
 
 logger = logging.getLogger(__name__)
 
@@ -83,4 +83,7 @@ def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpRes
 def _refusal(error: RegistryError) -> HttpResponse:
     message = _HF_MESSAGES.get(error.code, str(error))
     status = _HF_STATUSES.get(error.code, status_of(error))
-    return refuse(status, message, code=_HF_CODES.get(error.code, ""))
+    response = refuse(status, message, code=_HF_CODES.get(error.code, ""))
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    return response

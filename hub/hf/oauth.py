@@ -6,6 +6,7 @@ Errors are OAuth's JSON; clients read ``error`` only.
 from django.http import HttpRequest, HttpResponse
 
 from hub.hf.views import absolute, json_answer
+from hub.throttling.client import network_of
 from registry.services.people.devicegrant import (
     INTERVAL,
     LIFETIME,
@@ -23,9 +24,13 @@ _TEXTS = {
 }
 
 
-def device(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+#: Bits of an IPv6 network that one site gets (RFC 6177): it has 65,536 networks of 64 bits.
+_SITE_PREFIX = 48
+
+
+def device(request: HttpRequest) -> HttpResponse:
     """``POST /oauth/device``, for any client: the person decides."""
-    grant, secret = device_grant_begin()
+    grant, secret = device_grant_begin(network=network_of(request, _SITE_PREFIX))
     page = absolute("/device")
     return _uncached(
         json_answer(

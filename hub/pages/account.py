@@ -1,25 +1,29 @@
 """Accounts: signing in and up, namespaces, tokens."""
 
+import math
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import login, views
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
+from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from hub.pages.views import page, signed_in
+from hub.pages.browsers import browser_of, remember
+from hub.pages.views import listed, page, signed_in
+from hub.throttling.client import network_of
 from registry.errors import RegistryError
 from registry.selectors.access import may
 from registry.selectors.people.account import members_of, namespace_get, tokens_of, user_find
 from registry.selectors.repository.dataset import datasets_matching
 from registry.selectors.repository.gate import requests_by
 from registry.selectors.search.catalogue import catalogue_search
-from registry.selectors.storage.quota import usage
+from registry.selectors.storage.quota import allowances, usage
 from registry.services.people.account import user_create
+from registry.services.people.signin import SignIn, signin_begin, signin_succeed
 from registry.services.people.token import token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 
@@ -28,10 +32,34 @@ _DATASETS = 30
 
 
 class Login(views.LoginView):
-    """Signs in by user name and password."""
+    """Signs in by user name and password; guesses must wait."""
 
     template_name = "account/login.html"
     redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Check the password, unless there were too many wrong ones."""
+        attempt = self._attempt()
+        wait_s = math.ceil(signin_begin(attempt))
+        if not wait_s:
+            return super().post(request, *args, **kwargs)
+        form = self.get_form_class()(request)
+        context = self.get_context_data(form=form, wait_s=wait_s)
+        response = render(request, self.template_name, context, status=429)
+        response.headers["Retry-After"] = str(wait_s)
+        return response
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in; this browser is recognized the next time."""
+        attempt, user = self._attempt(), form.get_user()
+        response = super().form_valid(form)
+        signin_succeed(attempt)
+        remember(self.request, response, user)
+        return response
+
+    def _attempt(self) -> SignIn:
+        username = self.request.POST.get("username", "")[:254]
+        return SignIn(username, network_of(self.request), browser_of(self.request, username))
 
 
 class Logout(views.LogoutView):
@@ -46,12 +74,7 @@ class SignUpForm(forms.Form):
     )
     full_name = forms.CharField(max_length=200, required=False, label="Full name")
     email = forms.EmailField(required=False, label="E-mail")
-    password = forms.CharField(widget=forms.PasswordInput, strip=False)
-
-    def clean_password(self) -> str:
-        password: str = self.cleaned_data["password"]
-        validate_password(password)
-        return password
+    password = forms.CharField(widget=forms.PasswordInput, strip=False, max_length=1000)
 
 
 class TokenForm(forms.Form):
@@ -77,9 +100,10 @@ def signup(request: HttpRequest) -> HttpResponseBase:
         try:
             user = user_create(**form.cleaned_data)
         except RegistryError as error:
-            form.add_error("username", str(error))
-        except ValidationError as error:
-            form.add_error(None, error)
+            # The account's services check the password against all names of the person.
+            faults = error.fields or {"username": str(error)}
+            for name in faults:
+                form.add_error(name if name in form.fields else None, str(error))
         else:
             login(request, user)
             return redirect("tokens")
@@ -96,15 +120,18 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
         "namespace": owner,
         "person": user_find(owner.name) if owner.kind == NamespaceKind.USER else None,
         "members": members_of(request.user, owner) if is_member else None,
-        "results": catalogue_search(
-            request.user,
-            namespace=owner.name,
-            sort="updated",
-            cursor=request.GET.get("cursor") or None,
-            with_counts=False,
+        "results": listed(
+            lambda: catalogue_search(
+                request.user,
+                namespace=owner.name,
+                sort="updated",
+                cursor=request.GET.get("cursor") or None,
+                with_counts=False,
+            )
         ),
         "datasets": datasets_matching(request.user, namespace=owner).order_by("-id")[:_DATASETS],
         "usage": usage(owner),
+        "allowances": allowances(owner) if is_member else (),
         "is_member": is_member,
     }
     return render(request, "account/namespace.html", context)

@@ -133,7 +133,7 @@ def _event(request: HttpRequest, context: dict[str, Any], event: DiscussionEvent
     is_shown = event.kind == EventKind.COMMENT and event.hidden_at is None
     return {
         "event": event,
-        "html": markdown.render(event.text) if is_shown else "",
+        "text": markdown.render(event.text) if is_shown else None,
         "may_edit": is_shown and own,
         "may_hide": is_shown and (own or context["may_write"]),
     }

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
 from hub.pages.addresses import newest_first
-from hub.pages.views import page
+from hub.pages.views import listed, page
 from registry.errors import Invalid
 from registry.selectors.repository.dataset import datasets_matching
 from registry.selectors.results.best import largest_gains
@@ -44,7 +44,9 @@ def home(request: HttpRequest) -> HttpResponseBase:
             ("Candidates measured", figures.trials),
             ("Benchmark records", figures.records),
         ],
-        "newest": catalogue_search(request.user, sort="updated", limit=6, with_counts=False).items,
+        "newest": listed(
+            lambda: catalogue_search(request.user, sort="updated", limit=6, with_counts=False)
+        ),
         "fastest": largest_gains(request.user, limit=6),
     }
     return render(request, "home.html", context)

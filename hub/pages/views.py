@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.views.defaults import bad_request
 
+from hub.problems import problem_answer
 from hub.refusals import View, refusal
 from registry.errors import (
     CODES,
@@ -22,10 +23,12 @@ from registry.errors import (
     RegistryError,
     TooLarge,
     Unauthenticated,
+    Unavailable,
 )
 from registry.tables import User
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def hub_context(_: HttpRequest) -> dict[str, Any]:
@@ -53,6 +56,14 @@ def page(view: View[P]) -> View[P]:
             return refusal(request, error)
 
     return wrapper
+
+
+def listed(search: Callable[[], T]) -> T | None:
+    """The result of ``search``, which is one part of a page; ``None`` while there is no index."""
+    try:
+        return search()
+    except Unavailable:
+        return None
 
 
 def act(
@@ -84,6 +95,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
 
 def unreadable(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Handler of 400: the request cannot be read, such as a form of many megabytes."""
+    if isinstance(exception, DisallowedHost):
+        # No page: its links would need the host.
+        error = Invalid(
+            "invalid_request", "This hub is not known by that host name.", "See HPCFAIR_HOSTS."
+        )
+        return problem_answer(error, 400)
     if not isinstance(exception, RequestDataTooBig):
         return bad_request(request, exception)
     most = filesizeformat(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)

@@ -6,6 +6,7 @@ import dj_database_url
 
 from hub.settings.environment import *  # noqa: F403
 from hub.settings.environment import DATABASE_URL, HUB_URL, LOG_LEVEL, STATIC_DIR
+from hub.settings.limits import *  # noqa: F403
 from hub.settings.storage import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -39,6 +40,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "hub.headers.content_policy",
+    "hub.throttling.middleware.throttle",
 ]
 
 ROOT_URLCONF = "hub.urls"
@@ -74,7 +76,11 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 
 AUTH_USER_MODEL = "registry.User"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        # Its default lists columns that this hub leaves empty.
+        "OPTIONS": {"user_attributes": ("username", "full_name", "email")},
+    },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
@@ -97,8 +103,15 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"one_line": {"()": "hub.logs.OneLine"}},
     "formatters": {"line": {"format": "{levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["one_line"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Clients get the reasons of refusals; a proxy logs requests.

@@ -60,7 +60,7 @@ PART_BYTES = (
 QUOTA_BYTES = (
     _storage.integer(
         "HPCFAIR_QUOTA_GIB",
-        0,
+        100,
         low=0,
         high=2**30,
         about="GiB that a namespace may use, unless `manage.py quota` sets another limit; 0: "

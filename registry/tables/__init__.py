@@ -9,6 +9,7 @@ from registry.tables.fair.assessment import Assessment
 from registry.tables.fair.derivation import Derivation
 from registry.tables.fair.identifier import Identifier
 from registry.tables.people.account import DeviceGrant, Membership, Namespace, Token, User
+from registry.tables.people.signin import SignInAttempts
 from registry.tables.repository.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.repository.revision import File, Ref, Revision
 from registry.tables.results.build import Build, BuildFile
@@ -25,7 +26,7 @@ from registry.tables.results.schedule import (
 )
 from registry.tables.results.trial import Trial
 from registry.tables.search.outbox import OutboxEntry
-from registry.tables.storage.blob import Blob, Upload
+from registry.tables.storage.blob import Blob, PartsBegun, Upload
 from registry.tables.storage.datatable import DataTable
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 from registry.tables.trust.key import HubKey
@@ -38,9 +39,9 @@ __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
     "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
     "FormerName", "Graph", "HubKey", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode",
-    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PassPortfolio",
-    "PassTrial", "Profile", "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch",
-    "ScheduleTask", "ScheduleTrial", "ScheduleUse", "Tag", "Target", "TestTensor", "Token", "Trial",
-    "Upload", "User", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk",
-    "XorbRun", "XorbUpload",
+    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
+    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction", "Revision",
+    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts", "Tag",
+    "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook", "WebhookDelivery",
+    "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

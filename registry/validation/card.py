@@ -17,8 +17,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from markdown_it import MarkdownIt
-
+from registry.validation.bounded_markdown import BoundedParser, TooCostly
 from registry.validation.texts import unseen
 from registry.validation.yaml_tree import LINE_CHARACTERS, Path, load, refuse
 
@@ -33,6 +32,7 @@ _MAX_TITLE = 300
 _LISTS = {"tags": 200, "language": 100, "datasets": 500, "base_model": 500}
 _MAX_ITEMS = 1000
 _FENCE = re.compile(r"---[ \t]*")
+_PARSER = BoundedParser()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,10 @@ def _check_known(card: Card) -> None:
 
 def _first_paragraph(body: str) -> tuple[str, int]:
     """The text of the paragraph, "" if there is none, and the number of lines above it."""
-    tokens = MarkdownIt("commonmark").parse(body[:_MAX_PARSED])
+    try:
+        tokens = _PARSER.parse(body[:_MAX_PARSED])
+    except TooCostly:
+        return "", 0
     for before, token in itertools.pairwise(tokens):
         # Level 0 excludes paragraphs in lists and quotations.
         if before.type == "paragraph_open" and before.level == 0:

@@ -6,7 +6,7 @@ Comments and the placeholders of Hugging Face's template are left out.
 import re
 from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
+from registry.validation.bounded_markdown import BoundedParser, TooCostly
 
 # Upper bound on the parsed characters, since a card may have 1 MiB.
 _MAX_CHARACTERS = 100_000
@@ -26,7 +26,7 @@ _BOILERPLATE = frozenset(
         "Use the code below to get started with the model.",
     }
 )
-_BLOCKS = MarkdownIt("commonmark").disable("inline")
+_BLOCKS = BoundedParser(disable=("inline",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,10 @@ def sections_of(body: str) -> list[Section]:
     lines = body.split("\n")
     hidden: set[int] = set()
     headings: list[tuple[int, int, int, str]] = []
-    tokens = _BLOCKS.parse(body)
+    try:
+        tokens = _BLOCKS.parse(body)
+    except TooCostly:
+        return []
     for index, token in enumerate(tokens):
         if token.map is None:
             continue

@@ -22,7 +22,7 @@ from registry.errors import Invalid
 from registry.validation.texts import unseen
 
 MAX_DEPTH = 32
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 _MAX_DIGITS = 300
 # Characters allowed in texts of several lines; word processors write the separators.
 LINE_CHARACTERS = "\t\n\r\u2028\u2029"

@@ -30,6 +30,7 @@ CALLED_BY_OTHERS = {
     "*/urls.py": "urlpatterns handler???",
     "hub/hf/xet.py": "_has_been_logged",
     "hub/middleware.py": "streaming_content",
+    "hub/logs.py": "msg args exc_info exc_text stack_info",
     "registry/selectors/fair/*": "as_postgresql output_field",
     # Django REST framework and drf-spectacular
     "hub/api/*": "get_* patch authenticate_header select_parser select_renderer format_suffix"

@@ -1,17 +1,11 @@
 """Up, and able to work."""
 
-import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
-
-from hub import broker
 
 
 def broken() -> None:
@@ -22,23 +16,6 @@ def test_a_process_that_answers_is_up(client: Client) -> None:
     response = client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
     assert "no-cache" in response["Cache-Control"]
-
-
-@pytest.fixture
-def embedded_broker(settings: Any) -> Iterator[None]:
-    """The broker ``serve`` starts; its path is short, as a socket's must be."""
-    with tempfile.TemporaryDirectory(prefix="hf") as folder:
-        path = Path(folder) / "v.sock"
-        settings.REDIS_URL = f"redis+socket://{path}"
-        server = subprocess.Popen(broker.command(path))
-        try:
-            deadline = time.monotonic() + 60
-            while not broker.answers(path) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            yield
-        finally:
-            server.kill()
-            server.wait()
 
 
 @pytest.mark.django_db

@@ -59,6 +59,7 @@ def test_a_sound_hub_passes_and_a_damaged_one_ends_with_status_1(
 
 def test_quotas_are_listed_and_set(data_dir: Path, alice: User, bob: User, settings: Any) -> None:
     used = spelled(make_mlmodel("alice/net", files={"a": b"x" * 5000}).used_bytes)
+    settings.QUOTA_BYTES = None
     assert said("quota") == f"alice\t{used}\tno quota\nbob\t0 bytes\tno quota\n"
     assert "of 50.0 GiB (own)\t0%" in said("quota", "alice", "--set", "50GiB")
     settings.QUOTA_BYTES = 2**20

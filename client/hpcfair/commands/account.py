@@ -2,13 +2,13 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
-from hpcfair.commands.output import Json, emit_json, emit_pairs, say
+from hpcfair.commands.output import Json, emit_json, emit_pairs, say, size
 from hpcfair.config import Config, forget_token, keep_token
 from hpcfair.errors import BadInput
 from hpcfair.trust.hubkeys import trust_at_login
@@ -69,5 +69,13 @@ def whoami(context: typer.Context, as_json: Json = False) -> None:
             ("token", token.get("name")),
             ("scope", token.get("scope")),
             ("expires", token.get("expires_at")),
+            *((f"quota of {one['name']}", _spelled(one)) for one in account.quotas),
         ]
     )
+
+
+def _spelled(quota: dict[str, Any]) -> str:
+    """Use and limit of a quota, for people."""
+    spell = size if quota["name"] == "bytes" else str
+    limit = "unlimited" if quota["limit"] is None else f"of {spell(quota['limit'])}"
+    return f"{spell(quota['used'])} {limit}"

@@ -1,4 +1,4 @@
-"""``manage.py quota``: storage use and quotas of namespaces."""
+"""``manage.py quota``: what namespaces use, and their quotas."""
 
 import argparse
 from typing import Any
@@ -8,13 +8,20 @@ from django.core.management.base import BaseCommand, CommandError
 from hub.management.console import size, spelled
 from registry.errors import RegistryError
 from registry.selectors.people.account import namespace_get
-from registry.selectors.storage.quota import Usage, usage, usages
+from registry.selectors.storage.quota import Usage, allowances, usage, usages
 from registry.services.storage.quota import UNLIMITED, quota_set
 from registry.tables import Namespace
 
+#: Option to description.
+_COUNTED = {
+    "models": "models and data sets",
+    "jobs": "a person's jobs that wait or run",
+    "uploads": "a person's incomplete uploads",
+}
+
 
 class Command(BaseCommand):
-    help = "List the storage that namespaces use, or set the quota of one of them."
+    help = "List what namespaces use, or set the quotas of one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", help="a namespace; default: all")
@@ -26,9 +33,20 @@ class Command(BaseCommand):
             default=argparse.SUPPRESS,
             help="a size, the hub's default (HPCFAIR_QUOTA_GIB), or none: unlimited",
         )
+        for what, about in _COUNTED.items():
+            parser.add_argument(
+                f"--{what}",
+                type=_number,
+                metavar="NUMBER|default|none",
+                default=argparse.SUPPRESS,
+                help=f"quota of {about} (default: HPCFAIR_QUOTA_{what.upper()})",
+            )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if "quota" in options and not options["name"]:
+        limits = {f"quota_{what}": options[what] for what in _COUNTED if what in options}
+        if "quota" in options:
+            limits["quota_bytes"] = options["quota"]
+        if limits and not options["name"]:
             raise CommandError("Name the namespace: quota NAME --set 50GiB")
         try:
             if not options["name"]:
@@ -36,11 +54,24 @@ class Command(BaseCommand):
                     self.stdout.write(_line(namespace, used))
                 return
             namespace = namespace_get(None, options["name"])
-            if "quota" in options:
-                quota_set(actor=None, namespace=namespace, quota_bytes=options["quota"])
+            if limits:
+                quota_set(actor=None, namespace=namespace, **limits)
             self.stdout.write(_line(namespace, usage(namespace)))
+            for one in allowances(namespace):
+                limit = "no quota" if one.limit is None else f"of {one.limit}"
+                self.stdout.write(f"{namespace.name}\t{one.used} {one.about}\t{limit}")
         except RegistryError as error:
             raise CommandError(str(error)) from error
+
+
+def _number(text: str) -> int | None:
+    if text == "default":
+        return None
+    if text == "none":
+        return UNLIMITED
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, 'default' or 'none'")
+    return int(text)
 
 
 def _quota(text: str) -> int | None:

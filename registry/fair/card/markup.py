@@ -3,15 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from markdown_it import MarkdownIt
-
+from registry.validation.bounded_markdown import BoundedParser, TooCostly
 from registry.validation.card import Card
 from registry.validation.findings import CardFinding
 
 # Bounds on the parsed characters, since a card may have a megabyte, and on the warnings.
 _MAX_CHARACTERS = 100_000
 _MAX_WARNINGS = 20
-_PARSER = MarkdownIt("commonmark")
+_PARSER = BoundedParser()
 _TAG = re.compile(r"</?\s*([A-Za-z][A-Za-z0-9-]{0,50})")
 _FIX = "Write it in Markdown; the hub does not render HTML."
 
@@ -31,7 +30,11 @@ def markup(card: Card) -> tuple[CardFinding, ...]:
 
 def _html_in(body: str) -> Iterator[tuple[int, str]]:
     """HTML fragments with their lines in the body, from 0."""
-    for token in _PARSER.parse(body):
+    try:
+        tokens = _PARSER.parse(body)
+    except TooCostly:
+        return
+    for token in tokens:
         line = token.map[0] if token.map else 0
         if token.type == "html_block":
             yield line, token.content

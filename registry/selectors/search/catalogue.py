@@ -1,12 +1,13 @@
 """The catalogue: search of MLModels by words, filters, tensor signatures and similarity."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import tantivy
 
-from registry.errors import Invalid, NotFound
+from registry.errors import Invalid, NotFound, Unavailable
 from registry.pagination import decode_cursor, encode_cursor
 from registry.search import index, parser, plan
 from registry.search.counts import Counts, Facets, counts_of
@@ -18,6 +19,8 @@ from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.graph import graph_of
 from registry.tables import MLModel
+
+_log = logging.getLogger(__name__)
 
 MAX_LIMIT = 100
 
@@ -80,7 +83,8 @@ def catalogue_search(  # noqa: PLR0913 - a search form has many fields
     Raises:
         Invalid: ``invalid_query``, ``invalid_signature``, ``invalid_cursor``, ``invalid_request``.
         NotFound: ``model_not_found`` or ``graph_not_found`` for ``similar_to``.
-        Unavailable: ``index_busy`` while there is no complete index.
+        Unavailable: ``index_busy`` while there is no complete index, or if it cannot be
+            written.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise Invalid("invalid_request", f"limit is {limit}; it must be from 1 to {MAX_LIMIT}.")
@@ -121,7 +125,13 @@ def _page(
         hits = ranking.page(searcher, matching, after, limit + 1)
         return hits, counts_of(searcher, parsed, readers) if with_counts else Counts()
 
-    hits, counts = index.ask(search)
+    try:
+        hits, counts = index.ask(search)
+    except OSError as error:
+        _log.error("the search index cannot be used: %s", error)
+        raise Unavailable(
+            "index_busy", "The search index cannot be written.", "Models and files are available."
+        ) from error
     has_more = len(hits) > limit
     hits = hits[:limit]
     return CataloguePage(

@@ -1,4 +1,4 @@
-"""Storage use and quotas of namespaces."""
+"""Storage use of namespaces, and quotas of bytes, models, jobs and uploads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from django.db.models import QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from registry.selectors.storage.blob import AT_ONCE
-from registry.tables import Blob, File, MLModel, Namespace
+from registry.states import JobState, NamespaceKind
+from registry.tables import Blob, File, Job, MLModel, Namespace, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,7 @@ def usages() -> Iterator[tuple[Namespace, Usage]]:
 
 def quota_of(namespace: Namespace) -> int | None:
     """Quota of ``namespace`` in bytes; ``None`` for unlimited."""
-    own = namespace.quota_bytes
-    if own is None:
-        default: int | None = settings.QUOTA_BYTES
-        return default
-    return own if own >= 0 else None
+    return _limit(namespace.quota_bytes, settings.QUOTA_BYTES)
 
 
 def bytes_of(mlmodel: MLModel) -> int:
@@ -67,6 +64,62 @@ def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
     for start in range(0, len(sha256s), AT_ONCE):
         present |= set(_blob_keys(mlmodel).filter(blob__in=sha256s[start : start + AT_ONCE]))
     return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in present)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many of something there are, and may be.
+
+    Attributes:
+        what: ``models``, ``jobs`` or ``uploads``; also the option of ``manage.py quota``.
+        about: The same in words.
+        limit: ``None``: unlimited.
+    """
+
+    what: str
+    about: str
+    used: int
+    limit: int | None
+
+
+def models_allowed(namespace: Namespace) -> Allowance:
+    """Models and data sets of a namespace."""
+    limit = _limit(namespace.quota_models, settings.QUOTA_MODELS)
+    return Allowance("models", "models and data sets", namespace.mlmodels.count(), limit)
+
+
+def jobs_allowed(person: User) -> Allowance:
+    """Jobs of a person that wait or run."""
+    used = Job.objects.filter(
+        requested_by=person, state__in=[JobState.QUEUED, JobState.LEASED]
+    ).count()
+    limit = _limit(_personal(person).quota_jobs, settings.QUOTA_JOBS)
+    return Allowance("jobs", "jobs that wait or run", used, limit)
+
+
+def uploads_allowed(person: User) -> Allowance:
+    """Uploads in parts that a person has begun and not completed."""
+    limit = _limit(_personal(person).quota_uploads, settings.QUOTA_UPLOADS)
+    return Allowance("uploads", "incomplete uploads", person.parts_begun.count(), limit)
+
+
+def allowances(namespace: Namespace) -> list[Allowance]:
+    """All that a namespace has a limit of, apart from bytes; see :func:`usage`."""
+    person = User.objects.filter(username=namespace.name).first()
+    counted = [models_allowed(namespace)]
+    if namespace.kind == NamespaceKind.USER and person is not None:
+        counted += [jobs_allowed(person), uploads_allowed(person)]
+    return counted
+
+
+def _personal(person: User) -> Namespace:
+    return Namespace.objects.get(kind=NamespaceKind.USER, name=person.username)
+
+
+def _limit(own: int | None, default: int | None) -> int | None:
+    if own is None:
+        return default
+    return own if own >= 0 else None
 
 
 def _blob_keys(mlmodel: MLModel) -> "QuerySet[File, str]":

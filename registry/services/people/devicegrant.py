@@ -9,9 +9,10 @@ import secrets
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Max
 from django.utils import timezone
 
-from registry.errors import NotFound, Unavailable
+from registry.errors import NotFound, RateLimited
 from registry.selectors.people.account import secret_digest
 from registry.services.audit import audit
 from registry.services.people.token import require_whole_account, token_issue
@@ -24,18 +25,27 @@ INTERVAL = timedelta(seconds=5)
 # most _MOST are valid at a time, each for LIFETIME, and only signed-in people can try them.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _MOST = 10_000
+# Programs of one network that may wait at a time: those of a large cluster.
+_MOST_OF_NETWORK = 1000
 
 
-def device_grant_begin() -> tuple[DeviceGrant, str]:
+def device_grant_begin(*, network: str = "") -> tuple[DeviceGrant, str]:
     """Begin a sign-in: the grant, and the program's secret, which is returned only here.
 
-    Raises ``Unavailable`` ``rate_limited`` if too many programs wait at once.
+    ``network`` is the program's IPv4 address or IPv6 /48, "" if unknown. Raises ``RateLimited``
+    ``rate_limited`` if too many programs of the network wait at once.
     """
     now = timezone.now()
-    # The program is anonymous, so the limit is global.
     DeviceGrant.objects.filter(expires_at__lt=now - LIFETIME).delete()
+    if network and DeviceGrant.objects.filter(network=network).count() >= _MOST_OF_NETWORK:
+        raise RateLimited(
+            "rate_limited",
+            f"{_MOST_OF_NETWORK} programs of your network wait to be signed in.",
+            "Enter their codes, or sign in with a token from your settings.",
+            retry_after_s=int(INTERVAL.total_seconds()) * 12,
+        )
     if DeviceGrant.objects.count() >= _MOST:
-        raise Unavailable("rate_limited", "Too many programs wait to be signed in.", "Try later.")
+        _make_room()
     secret = secrets.token_urlsafe(32)
     while True:
         code = "".join(secrets.choice(_LETTERS) for _ in range(8))
@@ -45,10 +55,23 @@ def device_grant_begin() -> tuple[DeviceGrant, str]:
                     digest=secret_digest(secret),
                     user_code=f"{code[:4]}-{code[4:]}",
                     expires_at=now + LIFETIME,
+                    network=network,
                 )
         except IntegrityError:
             continue
         return grant, secret
+
+
+def _make_room() -> None:
+    """Delete the oldest undecided grant of the network with most, so that no network fills all."""
+    waiting = DeviceGrant.objects.filter(user=None, is_refused=False)
+    counts = waiting.values("network").annotate(count=Count("pk"), newest=Max("pk"))
+    # Of equal ones the one that came last: programs that wait already keep their codes.
+    heaviest = counts.order_by("-count", "-newest").first()
+    if heaviest is not None:
+        oldest = waiting.filter(network=heaviest["network"]).order_by("pk").first()
+        if oldest is not None:
+            oldest.delete()
 
 
 def device_grant_answer(*, actor: User, grant: DeviceGrant, allow: bool) -> None:

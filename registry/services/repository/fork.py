@@ -17,7 +17,7 @@ from registry.services.repository.mlmodel import (
     name_conflict,
     name_taken,
 )
-from registry.services.storage.quota import quota_check
+from registry.services.storage.quota import quota_check, quota_check_models
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.plan import plan_inspection
 from registry.states import RefKind, RepositoryKind, Role, Visibility
@@ -66,6 +66,7 @@ def fork(
             # Locked until the end: a deletion of the source locks these first.
             refs = list(source.refs.select_for_update().order_by("pk"))
             used_bytes = bytes_of(source)
+            quota_check_models(owner)
             quota_check(owner, used_bytes, hold=True)
             copy = MLModel.objects.create(
                 namespace=owner,

@@ -18,7 +18,7 @@ from registry.services.fair.identifier import identifiers_withdraw
 from registry.services.repository.card import card_apply
 from registry.services.repository.revision import commit_first
 from registry.services.storage.blob import blob_store_bytes
-from registry.services.storage.quota import quota_check
+from registry.services.storage.quota import quota_check, quota_check_models
 from registry.services.trust.attestation import signatures_drop
 from registry.services.webhook.notice import notify_config, notify_repository
 from registry.states import Gate, RepositoryKind, Role, Visibility
@@ -44,7 +44,8 @@ def mlmodel_create(
     chose otherwise. A redirect from that name, left by an earlier move, ends.
 
     Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
+            ``quota_exceeded``.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name`` or ``invalid_request``.
         Conflict: ``model_exists`` or ``dataset_exists``.
@@ -57,6 +58,7 @@ def mlmodel_create(
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
         with transaction.atomic():
+            quota_check_models(owner)
             mlmodel = MLModel.objects.create(
                 kind=kind,
                 namespace=owner,
@@ -133,6 +135,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             if (row.namespace, row.name) == (owner, name):
                 raise conflict
             if row.namespace != owner:
+                quota_check_models(owner)
                 quota_check(owner, row.used_bytes, hold=True)
             mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()

@@ -1,4 +1,4 @@
-"""Storage use of repositories, and quotas of namespaces."""
+"""Storage use of repositories, and quotas of namespaces and people."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,17 @@ from django.db import transaction
 from django.db.models import F
 
 from registry.errors import Forbidden
-from registry.selectors.access import Actor, require_scope
-from registry.selectors.storage.quota import bytes_added, bytes_of, quota_of, usage
+from registry.selectors.access import Actor, person, require_scope
+from registry.selectors.storage.quota import (
+    Allowance,
+    bytes_added,
+    bytes_of,
+    jobs_allowed,
+    models_allowed,
+    quota_of,
+    uploads_allowed,
+    usage,
+)
 from registry.services.audit import audit
 from registry.states import Scope
 from registry.tables import Blob, MLModel, Namespace
@@ -36,7 +45,7 @@ def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -
             f"{namespace.name} uses {now.used_bytes} of its {now.quota_bytes} bytes; "
             f"{added_bytes} more do not fit.",
             "Delete what is no longer needed (old revisions count too), or ask the hub's "
-            "operator for more room.",
+            f"operator for more room (`manage.py quota {namespace.name} --set SIZE`).",
         )
 
 
@@ -78,23 +87,61 @@ def usage_recount(mlmodel: MLModel) -> int:
     return used_bytes - held.used_bytes
 
 
-def quota_set(*, actor: Actor, namespace: Namespace, quota_bytes: int | None) -> Namespace:
-    """Set the quota of ``namespace``. Bytes in use stay, whatever the quota.
+def quota_check_models(namespace: Namespace) -> None:
+    """Refuse one more model or data set beyond the quota.
 
-    ``None`` is the hub's default, :data:`UNLIMITED` no limit. Raises ``Unauthenticated`` or
-    ``Forbidden`` unless the actor is staff of the hub.
+    Called in the transaction that adds it. Raises ``Forbidden`` ``quota_exceeded``.
+    """
+    # Locked until the transaction ends, against concurrent additions.
+    held = Namespace.objects.select_for_update().get(pk=namespace.pk)
+    _check(namespace.name, models_allowed(held), 1, "Delete what is no longer needed")
+
+
+def quota_check_jobs(actor: Actor, added: int) -> None:
+    """Refuse ``added`` jobs that a person requests beyond the quota; see `quota_check_models`."""
+    user = person(actor)
+    if user is not None:
+        _check(user.username, jobs_allowed(user), added, "Wait until some have ended, cancel some")
+
+
+def quota_check_uploads(actor: Actor) -> None:
+    """Refuse one more incomplete upload of a person; see `quota_check_models`."""
+    user = person(actor)
+    if user is not None:
+        hint = "Complete some, or wait a day until abandoned ones are deleted"
+        _check(user.username, uploads_allowed(user), 1, hint)
+
+
+def _check(name: str, now: Allowance, added: int, hint: str) -> None:
+    if now.limit is not None and now.used + added > now.limit:
+        raise Forbidden(
+            "quota_exceeded",
+            f"{name} has {now.used} of at most {now.limit} {now.about}; "
+            f"{added} more would exceed the quota.",
+            f"{hint}, or ask the hub's operator for more "
+            f"(`manage.py quota {name} --{now.what} NUMBER`).",
+        )
+
+
+def quota_set(*, actor: Actor, namespace: Namespace, **limits: int | None) -> Namespace:
+    """Set quotas of ``namespace``. What is in use stays, whatever the quota.
+
+    ``limits`` maps columns (``quota_bytes``, ``quota_models``, ``quota_jobs``, ``quota_uploads``)
+    to values: ``None`` is the hub's default, :data:`UNLIMITED` no limit. Raises
+    ``Unauthenticated`` or ``Forbidden`` unless the actor is staff of the hub.
     """
     user = require_scope(actor, Scope.ADMIN)
     if user is not None and not user.is_staff:
         raise Forbidden("permission_denied", "Only the hub's operators may change quotas.")
     with transaction.atomic():
-        namespace.quota_bytes = quota_bytes
-        namespace.save(update_fields=["quota_bytes"])
+        for column, value in limits.items():
+            setattr(namespace, column, value)
+        namespace.save(update_fields=list(limits))
         audit(
             actor,
             "quota.set",
             namespace.name,
             namespace=namespace.name,
-            detail={"quota_bytes": quota_bytes},
+            detail=limits,
         )
     return namespace

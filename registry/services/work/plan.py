@@ -12,6 +12,7 @@ from registry.selectors.access import Actor
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.job import unsearched_heads
 from registry.selectors.work.target import target_get, targets_served
+from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
 from registry.states import JobKind, RepositoryKind
@@ -53,7 +54,8 @@ def plan(
         parameters: Of each job, such as ``{"budget_s": 60}``.
 
     Raises:
-        Unauthenticated, Forbidden: the actor may not write to the model.
+        Unauthenticated, Forbidden: the actor may not write to the model; ``quota_exceeded`` for
+            too many open jobs of the actor.
         NotFound: ``graph_not_found`` before inspection; ``target_not_found``.
         Invalid: ``invalid_target``: no target is left.
     """
@@ -70,6 +72,7 @@ def plan(
             "No enabled target has a device online.",
             "Start a worker on a machine of the target: python -m workers target",
         )
+    quota_check_jobs(actor, len(selected))
     return [
         job_submit(
             actor=actor,

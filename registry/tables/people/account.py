@@ -42,6 +42,10 @@ class Namespace(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # Empty: the hub's default; negative: unlimited.
     quota_bytes = models.BigIntegerField(null=True, blank=True)
+    quota_models = models.IntegerField(null=True, blank=True)
+    quota_jobs = models.IntegerField(null=True, blank=True)
+    # Of a person: uploads in parts that are not complete.
+    quota_uploads = models.IntegerField(null=True, blank=True)
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
 
     class Meta:
@@ -100,3 +104,8 @@ class DeviceGrant(models.Model):
         User, models.CASCADE, null=True, blank=True, related_name="device_grants"
     )
     is_refused = models.BooleanField(default=False)
+    # Where the program is: an IPv4 address or an IPv6 /48; "" if unknown.
+    network = models.CharField(max_length=64, blank=True, default="")
+
+    class Meta:
+        indexes = [models.Index(fields=["network"], name="devicegrant_network")]

@@ -37,3 +37,15 @@ class Upload(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "blob"], name="upload_unique")]
+
+
+class PartsBegun(models.Model):
+    """An upload in parts that was begun; the row is deleted when it is joined or aborted.
+
+    ``key`` is the digest of the store's name for it, which is a secret. Rows of uploads that are
+    never joined are deleted when garbage collection may have deleted the parts.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="parts_begun")
+    key = sha256_column(unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)

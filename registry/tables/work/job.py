@@ -80,6 +80,12 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["state", "priority", "id"], name="job_queue"),
             models.Index(fields=["state", "lease_until"], name="job_leases"),
+            # Open jobs of a person, for the quota.
+            models.Index(
+                fields=["requested_by"],
+                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]),
+                name="job_open_of_person",
+            ),
         ]
 
 

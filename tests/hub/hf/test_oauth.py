@@ -149,14 +149,32 @@ def test_hasty_and_malformed_questions_get_oauths_answers(
         assert ask(**kind, **code) == (400, "unsupported_grant_type")
 
 
-def test_too_many_waiting_programs_are_turned_away(
-    device: flow.DeviceCodeInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(devicegrant, "_MOST", 1)
-    assert Client().post("/oauth/device").status_code == 503
-
-
 def test_the_token_may_do_no_more_than_write(device: flow.DeviceCodeInfo, alice: User) -> None:
     answer(alice, device["user_code"])
     assert ask(grant_type=oauth._DEVICE_CODE, device_code=device["device_code"]) == (200, "")
     assert [token.scope for token in Token.objects.all()] == [Scope.WRITE]
+
+
+def test_one_network_cannot_keep_the_others_from_signing_in(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devicegrant, "_MOST", 12)
+    monkeypatch.setattr(devicegrant, "_MOST_OF_NETWORK", 5)
+
+    def begin(address: str) -> int:
+        return Client().post("/oauth/device", REMOTE_ADDR=address).status_code
+
+    honest, _ = devicegrant.device_grant_begin(network="192.0.2.1")
+    statuses = [begin(f"2001:db8:1:{number:x}::1") for number in range(20)]
+    assert statuses == [200] * 5 + [429] * 15, "a site with many networks counts as one"
+    statuses = [begin(f"2001:db8:{number:x}::1") for number in range(2, 30)]
+    assert statuses == [200] * 28
+    assert DeviceGrant.objects.count() <= 12
+    assert answer(alice, honest.user_code) == 302, "an older code of another network is still valid"
+
+
+def test_who_is_refused_is_told_when_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devicegrant, "_MOST_OF_NETWORK", 0)
+    response = Client().post("/oauth/device")
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "60"

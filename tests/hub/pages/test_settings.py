@@ -1,5 +1,7 @@
 """Settings of a model, its gate and its likes in the browser."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -77,7 +79,8 @@ def test_deleting_needs_the_name_typed(owner: Client, galaxy: MLModel) -> None:
     assert status(owner, ROOT) == 410, "its record stays"
 
 
-def test_storage_is_shown_with_its_quota(owner: Client, galaxy: MLModel) -> None:
+def test_storage_is_shown_with_its_quota(owner: Client, galaxy: MLModel, settings: Any) -> None:
+    settings.QUOTA_BYTES = None
     assert "unlimited" in text(owner, f"{ROOT}/settings")
     galaxy.namespace.quota_bytes = 10_000
     galaxy.namespace.save()

@@ -34,7 +34,10 @@ def test_different_bytes_of_all_revisions_count_once(alice: User) -> None:
     assert usage_recount(mlmodel) == 0
 
 
-def test_a_namespace_uses_what_its_repositories_use(alice: User, space: Namespace) -> None:
+def test_a_namespace_uses_what_its_repositories_use(
+    alice: User, space: Namespace, settings: Any
+) -> None:
+    settings.QUOTA_BYTES = None
     for name in ("one", "two"):
         commit_files(make_mlmodel(f"alice/{name}"), {"weights": b"w" * 1000})
     each = MLModel.objects.get(name="one").used_bytes
@@ -66,6 +69,7 @@ def test_a_commit_beyond_the_quota_is_refused_with_numbers(alice: User, space: N
 def test_the_hubs_default_holds_unless_a_namespace_has_its_own(
     space: Namespace, settings: Any
 ) -> None:
+    settings.QUOTA_BYTES = None
     quota_check(space, 10**15)
     settings.QUOTA_BYTES = 500
     with pytest.raises(Forbidden):

@@ -11,6 +11,7 @@ from hub.api.auth import signed_in
 from hub.api.schema import example, page_of
 from hub.api.views import WRITES, ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry.selectors.people.account import members_of, namespace_get, namespaces_of, user_get
+from registry.selectors.storage.quota import allowances, usage
 from registry.services.people.account import member_remove, member_set, organisation_create
 from registry.services.people.person import organisation_update, person_update
 from registry.states import NamespaceKind, Role, Scope, Visibility
@@ -22,6 +23,13 @@ class NamespaceRoleSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(source="namespace.name")
     kind = serializers.ChoiceField(NamespaceKind.choices, source="namespace.kind")
     role = serializers.ChoiceField(Role.choices)
+
+
+@example({"name": "models", "used": 12, "limit": 1000})
+class QuotaSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="`bytes`, `models`, `jobs` or `uploads`.")
+    used = serializers.IntegerField()
+    limit = serializers.IntegerField(allow_null=True, help_text="`null`: unlimited.")
 
 
 @example({"name": "notebook", "scope": "write", "expires_at": None})
@@ -41,6 +49,10 @@ class TokenInUseSerializer(serializers.Serializer[Any]):
         "affiliation_ror": "https://ror.org/05gq02987",
         "namespaces": [{"name": "alice", "kind": "user", "role": "admin"}],
         "token": {"name": "notebook", "scope": "write", "expires_at": None},
+        "quotas": [
+            {"name": "bytes", "used": 1_073_741_824, "limit": 107_374_182_400},
+            {"name": "models", "used": 12, "limit": 1000},
+        ],
     }
 )
 class WhoamiSerializer(serializers.Serializer[Any]):
@@ -54,6 +66,7 @@ class WhoamiSerializer(serializers.Serializer[Any]):
     )
     namespaces = NamespaceRoleSerializer(many=True)
     token = TokenInUseSerializer(allow_null=True)
+    quotas = QuotaSerializer(many=True, help_text="Of the person and their own namespace.")
 
 
 @example({"orcid": "0000-0002-1825-0097"})
@@ -205,5 +218,10 @@ def _whoami(user: User) -> dict[str, Any]:
     """An account as JSON."""
     names = ("full_name", "email", "orcid", "affiliation", "affiliation_ror", "token")
     answer = {name: getattr(user, name) for name in names}
-    answer |= {"name": user.username, "namespaces": namespaces_of(user)}
+    own = namespace_get(user, user.username)
+    room = usage(own)
+    quotas = [{"name": "bytes", "used": room.used_bytes, "limit": room.quota_bytes}] + [
+        {"name": one.what, "used": one.used, "limit": one.limit} for one in allowances(own)
+    ]
+    answer |= {"name": user.username, "namespaces": namespaces_of(user), "quotas": quotas}
     return dict(WhoamiSerializer(answer).data)

@@ -1,0 +1,1 @@
+"""Limits on requests: who sends them, which limit applies, how many are left, and the refusal."""
