@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from hpcfair import errors
+from hpcfair import cli, errors
 from hpcfair.client import Client
 from hpcfair.config import Config
 from hpcfair.errors import MissingPackage, Untrusted
+from hpcfair.record import record_id
 from hpcfair.resolution import StaleAnswerWarning
 from hpcfair.trust import envelope as envelopes
 from hpcfair.trust.check import UnverifiedWarning
@@ -343,3 +345,31 @@ def test_the_plain_model_is_verified_where_a_signature_is_required(
     model = client.load("lab/tiny", target=None, signed=True)
     assert model.signed_by is not None
     assert model.build is None
+
+
+def test_the_command_verifies_signature_files_and_record(
+    client: Client, resolution: dict[str, Any], hub: Any, keys: Any
+) -> None:
+    document: dict[str, Any] = {"schema": "hpcfair.bench/1"}
+    document["record_id"] = resolution["record_id"] = record_id(document)
+    hub.on("GET", f"/api/v1/records/{document['record_id']}", document)
+    resolution["attestation"] = keys.sign(statement(resolution))
+    runner = CliRunner()
+    done = runner.invoke(cli.app, ["verify", "lab/tiny"], obj=client)
+    assert done.exit_code == 0, done.stderr
+    assert f"by the hub's key {keys.current.id[:16]}" in done.stdout
+    assert f"{document['record_id']} as signed" in done.stdout
+    assert f"The key {keys.current.id[:16]} of {URL} is trusted from now on." in done.stderr
+    shown = runner.invoke(cli.app, ["trust", "--json"], obj=client)
+    assert json.loads(shown.stdout) == {"hub": URL, "keyid": keys.current.id}
+    resolution["attestation"] = None
+    failed = runner.invoke(cli.app, ["verify", "lab/tiny"], obj=client)
+    assert (failed.exit_code, "[not_signed]" in failed.stderr) == (9, True)
+    wrong = runner.invoke(cli.app, ["trust", "0" * 64], obj=client)
+    assert (wrong.exit_code, "[key_changed]" in wrong.stderr) == (9, True)
+    keys.line.append(keys.make())
+    resolution["attestation"] = keys.sign(statement(resolution))
+    changed = runner.invoke(cli.app, ["run", "lab/tiny", "x.npy"], obj=client)
+    assert changed.exit_code == 2
+    changed = runner.invoke(cli.app, ["load", "lab/tiny"], obj=client)
+    assert (changed.exit_code, "[key_changed]" in changed.stderr) == (9, True)

@@ -16,6 +16,8 @@ _DOCUMENTATION = "https://github.com/hpc-fair/hpcfair/blob/main/docs/trust.md"
 BUILD_TYPE = f"{_DOCUMENTATION}#builds"
 RECORD = f"{_DOCUMENTATION}#records"
 MODEL_SIGNATURE = "https://model_signing/signature/v1.0"
+# What the tool leaves out as well: files of git, and the signature itself.
+_NOT_SIGNED = (".git", ".gitattributes", ".github", ".gitignore", "model.sig")
 BUNDLE_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
 
@@ -114,10 +116,11 @@ def record_statement(
 
 
 def model_statement(name: str, files: Mapping[str, str]) -> dict[str, Any]:
-    """The statement of OpenSSF Model Signing on the files of a revision: path to SHA-256."""
+    """The statement of OpenSSF Model Signing on the files of a revision (path to SHA-256), but for
+    those of git."""
     digest = hashlib.sha256()
     resources = []
-    for path in sorted(files):
+    for path in sorted(path for path in files if path.split("/")[0] not in _NOT_SIGNED):
         digest.update(bytes.fromhex(files[path]))
         resources.append({"name": path, "algorithm": "sha256", "digest": files[path]})
     predicate = {
@@ -125,7 +128,7 @@ def model_statement(name: str, files: Mapping[str, str]) -> dict[str, Any]:
             "method": "files",
             "hash_type": "sha256",
             "allow_symlinks": False,
-            "ignore_paths": [],
+            "ignore_paths": list(_NOT_SIGNED),
         },
         "resources": resources,
     }

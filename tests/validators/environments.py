@@ -32,8 +32,13 @@ VALIDATORS = Environments(
         "provenance": ("prov[rdf]==3.2.3",),
         "signposting": ("signposting==0.9.9",),
         "oai": ("sickle==0.7.0",),
-        # OpenSSF Model Signing's own tool, and the library of DSSE's authors.
-        "signatures": ("model-signing==1.1.1", "securesystemslib[crypto]==1.6.0"),
+        # OpenSSF Model Signing's own tool, and the library of DSSE's authors. The first imports
+        # pyOpenSSL, which its sigstore no longer brings.
+        "signatures": (
+            "model-signing==1.1.1",
+            "pyOpenSSL==26.4.0",
+            "securesystemslib[crypto]==1.6.0",
+        ),
     },
 )
 #: Runs a program of an environment: see :meth:`Environments.run`.

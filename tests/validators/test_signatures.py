@@ -45,15 +45,16 @@ def key(client: Client, data_dir: Path, tmp_path: Path, galaxy: MLModel) -> tupl
 
 
 def test_model_signing_verifies_a_downloaded_version(
-    client: Client, galaxy: MLModel, key: tuple[str, str], tmp_path: Path
+    client: Client, data_dir: Path, galaxy: MLModel, key: tuple[str, str], tmp_path: Path
 ) -> None:
     signature = saved(tmp_path / "model.sig", client.get("/lab/galaxy-cnn/model.sig").json())
     folder = tmp_path / "galaxy-cnn"
     folder.mkdir()
     for file in revision_get(galaxy).files.all():
         answer = client.get(f"/lab/galaxy-cnn/resolve/main/{file.path}")
+        assert answer.status_code == 200, answer.headers
         (folder / file.path).write_bytes(answer.getvalue())
-    arguments = ("verify", "key", str(folder), "--signature", signature, "--public-key", key[1])
+    arguments = ("verify", "key", str(folder), "--signature", signature, "--public_key", key[1])
     run("signatures", "model_signing", *arguments)
     (folder / "model.onnx").write_bytes(tiny_onnx(scale=3))
     with pytest.raises(AssertionError):
@@ -64,7 +65,7 @@ def test_model_signing_verifies_a_downloaded_version(
 
 
 def test_securesystemslib_verifies_envelopes(
-    client: Client, galaxy: MLModel, key: tuple[str, str], tmp_path: Path
+    client: Client, data_dir: Path, galaxy: MLModel, key: tuple[str, str], tmp_path: Path
 ) -> None:
     scene = tuned(galaxy)
     keyid, pem = key
