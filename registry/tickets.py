@@ -62,7 +62,7 @@ class JobTicket:
 
     Every write for the job must name ``fence``; the lease expires after ``lease_s`` seconds unless
     it is renewed; ``files`` are all files of the revision; ``graph`` has the facts of the primary
-    network, ``None`` before inspection.
+    network, ``None`` before inspection; ``yields`` counts earlier claims given up for other jobs.
     """
 
     job_uuid: str
@@ -78,6 +78,7 @@ class JobTicket:
     files: tuple[FileTicket, ...]
     graph: GraphFacts | None
     card: dict[str, Any] = field(default_factory=dict)
+    yields: int = 0
 
 
 @dataclass(frozen=True, slots=True)

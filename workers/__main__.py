@@ -1,8 +1,8 @@
 """``python -m workers hub|target|beat``: one worker process with its queues.
 
-``hub`` runs jobs without a target; ``target`` registers this machine as a device and runs jobs of
-its target, one at a time, because concurrent measurements disturb each other; ``beat`` starts
-periodic tasks.
+``hub`` runs jobs without a target, several at a time; ``target`` registers this machine as a device
+and runs jobs of its target, one at a time, because concurrent measurements disturb each other;
+``beat`` starts periodic tasks.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from workers.app import app
 from workers.fleet.identity import claim_name
 from workers.jobs.device import register, report
 from workers.jobs.isolation import require_isolation
+from workers.jobs.slots import slot_count
 from workers.jobs.workspace import sweep
 
 # Containers' workers run as root. Celery warns of that because of pickle; only JSON is accepted.
@@ -44,10 +45,12 @@ def main() -> None:
     sweep()
     require_isolation()
     with ExitStack() as held:
-        queue = _join_fleet(held) if arguments.role == "target" else "hub"
+        queue, processes = "hub", slot_count() + 1
+        if arguments.role == "target":
+            queue, processes = _join_fleet(held), 1
         app.worker_main(
             [
-                *("--quiet", "worker", "--queues", queue, "--concurrency", "1"),
+                *("--quiet", "worker", "--queues", queue, "--concurrency", str(processes)),
                 *("--hostname", f"{arguments.role}@{socket.gethostname()}"),
                 *("--loglevel", arguments.log_level, "--without-gossip", "--without-mingle"),
             ]

@@ -22,8 +22,8 @@ _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
 def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
-    """Run all queued inspect jobs."""
-    run.drain([JobKind.INSPECT], here=None)
+    """Run queued inspect jobs while a slot of this machine is free."""
+    run.drain_inspections()
 
 
 @app.task(name="workers.tasks.tables", ignore_result=True)

@@ -59,6 +59,8 @@ class Job:
         self.result: dict[str, Any] = dict(data.get("result") or {})
         self.failure: dict[str, Any] | None = data.get("failure")
         self.queue_position: int | None = data.get("queue_position")
+        # A sentence; an older hub gives none.
+        self.wait_reason: str | None = data.get("wait_reason")
         self.created_at = str(data.get("created_at") or "")
         self.started_at: str | None = data.get("started_at")
         self.ended_at: str | None = data.get("ended_at")
@@ -141,6 +143,7 @@ class Job:
     def _status(self) -> str:
         if self.state == "queued":
             place = f", place {self.queue_position}" if self.queue_position else ""
+            place += f": {self.wait_reason}" if self.wait_reason else ""
             return f"{self.title}: waiting for a worker{place}"
         texts = [self.progress.get("phase"), self.progress.get("message")]
         return ": ".join([self.title, *(str(word) for word in texts if word)])

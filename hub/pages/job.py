@@ -11,7 +11,8 @@ from hub.pages import charts
 from hub.pages.addresses import newest_first
 from hub.pages.views import page
 from registry.selectors.results.reproduction import of_job
-from registry.selectors.work.job import events_of, job_get, jobs_of, queue_position, trials_of
+from registry.selectors.work.job import events_of, job_get, jobs_of, trials_of
+from registry.selectors.work.queue import waits_of
 from registry.services.work.job import job_cancel
 from registry.states import JOB_ENDED, JobKind, JobState
 from registry.tables import Trial
@@ -54,7 +55,7 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "section": "jobs",
         "job": row,
         "ended": ended,
-        "position": queue_position(row),
+        "wait": waits_of([row]).get(row.pk),
         "trials": trials,
         "course": charts.search_course([_point(trial) for trial in trials]),
         "events": events_of(row),

@@ -28,6 +28,7 @@ from registry.selectors.results.best import best_builds, best_per_target
 from registry.selectors.results.build import builds_of
 from registry.selectors.results.reproduction import latest_of
 from registry.selectors.work import job as job_selector
+from registry.selectors.work.queue import waits_of
 from registry.services.repository.like import like_add, like_remove
 from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.repository.revision import Add, commit
@@ -54,10 +55,12 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     versions, older = newest_first(versions_of(mlmodel), request)
     graph = context["graph"]
     operators: dict[str, int] = graph.operators if graph else {}
+    running = list(job_selector.open_jobs(revision))
+    waits = waits_of(running)
     context |= {
         "readme": markdown.render(readme_of(revision)),
         "inspection": job_selector.latest_job(revision, JobKind.INSPECT),
-        "running": job_selector.open_jobs(revision),
+        "running": [(job, waits.get(job.pk)) for job in running],
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
         "tables": [file for file in description.files if file.table][:_TABLES],

@@ -199,6 +199,14 @@ ISOLATION = _work.choice(
     about="Least confinement of child processes with which a worker starts; `docs/sandbox.md` "
     "compares the levels.",
 )
+INSPECT_SLOTS = _work.integer(
+    "HPCFAIR_INSPECT_SLOTS",
+    0,
+    low=0,
+    high=64,
+    about="Inspections that a machine runs at a time; 0: one per processor while each has the "
+    "memory of `HPCFAIR_CHILD_MEMORY_MIB`.",
+)
 WEBHOOK_EVERY_S = _work.integer(
     "HPCFAIR_WEBHOOK_SECONDS",
     5,

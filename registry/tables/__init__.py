@@ -33,15 +33,16 @@ from registry.tables.trust.key import HubKey
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.work.device import Device
 from registry.tables.work.job import Job, JobEvent
+from registry.tables.work.queue import JobFlow, JobQueue
 from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
     "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
-    "FormerName", "Graph", "HubKey", "Identifier", "Job", "JobEvent", "Kernel", "KernelCode",
-    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
-    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction", "Revision",
-    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts", "Tag",
-    "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook", "WebhookDelivery",
+    "FormerName", "Graph", "HubKey", "Identifier", "Job", "JobEvent", "JobFlow", "JobQueue",
+    "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry",
+    "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction",
+    "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
+    "Tag", "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook", "WebhookDelivery",
     "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -14,13 +14,16 @@ from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
 from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
+from workers.engine.errors import CandidateFailed
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
-from workers.jobs.lease import Lease
+from workers.jobs.lease import Lease, give_way_to_quick
 from workers.jobs.testtensor import keep_tests
 from workers.jobs.workspace import fetch, workspace
 
 _WALL_S = 300.0
+#: Limit of the first attempt: an inspection that takes longer yields, and begins anew later.
+_QUICK_WALL_S = 30.0
 #: Packages that read networks; results name them with their versions.
 _TOOLS = ("hpcfair-hub", "onnx")
 
@@ -34,13 +37,19 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         scratch.mkdir()
         fetch(ticket.files, inputs)
         lease.progress("inspect", 0, None, "reading the network")
-        report = call(
-            "workers.inspection.inspect:inspect",
-            limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
-            workspace=scratch,
-            readable=[inputs],
-            folder=str(inputs),
-        )
+        wall_s = _WALL_S if ticket.yields else _QUICK_WALL_S
+        try:
+            report = call(
+                "workers.inspection.inspect:inspect",
+                limits=Limits(wall_s=wall_s, memory_bytes=settings.CHILD_MEMORY_BYTES),
+                workspace=scratch,
+                readable=[inputs],
+                folder=str(inputs),
+            )
+        except CandidateFailed as failure:
+            if failure.cause == "wall-clock" and not ticket.yields:
+                give_way_to_quick(ticket, estimate_s=_WALL_S)
+            raise
         if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
             raise JobFailure("invalid", error["code"], detail)

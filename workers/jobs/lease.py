@@ -3,11 +3,12 @@
 import logging
 import threading
 import time
+from typing import NoReturn
 
 from django.db import connections
 
 from registry.errors import Conflict
-from registry.selectors.work.job import is_search_due
+from registry.selectors.work.queue import is_search_due
 from registry.services.work.attempt import job_heartbeat, job_progress, job_yield
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, LeaseLost
@@ -105,3 +106,16 @@ def give_way(ticket: JobTicket) -> None:
     except Conflict as error:
         raise LeaseLost(str(error)) from error
     raise LeaseLost("the background job yields to a search")
+
+
+def give_way_to_quick(ticket: JobTicket, *, estimate_s: float) -> NoReturn:
+    """Yield a job that takes longer than most, so that others come first; the next attempt is
+    expected to take ``estimate_s`` seconds. Raises LeaseLost."""
+    reason = "It takes long: shorter jobs come first."
+    try:
+        job_yield(
+            job_uuid=ticket.job_uuid, fence=ticket.fence, reason=reason, estimate_s=estimate_s
+        )
+    except Conflict as error:
+        raise LeaseLost(str(error)) from error
+    raise LeaseLost("the job yields to shorter ones")

@@ -19,6 +19,7 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs import assess, datatable, doi, inspect, passes, reproduce, schedule, tune
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
+from workers.jobs.slots import inspection_slot
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +65,27 @@ def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
     return count
 
 
-def one(kinds: list[JobKind], *, here: ThisMachine | None) -> bool:
-    """Run the next queued job of these kinds; returns whether there was one."""
+def drain_inspections() -> int:
+    """Run queued inspections while a slot of this machine is free; returns the number of claims."""
+    count = 0
+    while True:
+        with inspection_slot() as slot:
+            if slot is None or not one([JobKind.INSPECT], here=None, is_quick=slot.is_last):
+                return count
+        count += 1
+
+
+def one(kinds: list[JobKind], *, here: ThisMachine | None, is_quick: bool = False) -> bool:
+    """Run the next queued job of these kinds; returns whether there was one.
+
+    Args:
+        is_quick: Whether to leave jobs that have yielded before to other workers.
+    """
     ticket = job_claim(
         device_name=here.device if here else None,
         kinds=kinds,
         target=here.spec.slug if here else None,
+        is_quick=is_quick,
     )
     if ticket is not None:
         perform(ticket, here)

@@ -1,10 +1,7 @@
 """Reads of jobs: for users, with access checks by ``actor``, and for workers as tickets."""
 
-from collections.abc import Iterable
-
 from django.conf import settings
-from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery
-from django.utils import timezone
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
@@ -78,28 +75,6 @@ def events_of(job: Job) -> QuerySet[JobEvent]:
     return JobEvent.objects.filter(job=job).order_by("id")
 
 
-def queue_position(job: Job) -> int | None:
-    """Position in the queue of its workers, from 1; ``None`` if the job is not queued."""
-    return queue_positions([job]).get(job.pk)
-
-
-def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
-    """For lists: key of a job to :func:`queue_position`; jobs that are not queued are left out."""
-    queued = [job.pk for job in jobs if job.state == JobState.QUEUED]
-    if not queued:
-        return {}
-    # A target has one queue for all kinds; each kind of the hub's own jobs has a queue.
-    rivals = Job.objects.filter(
-        Q(target=OuterRef("target")) | Q(target=None, kind=OuterRef("kind")),
-        Q(priority__lt=OuterRef("priority"))
-        | Q(priority=OuterRef("priority"), id__lt=OuterRef("id")),
-        state=JobState.QUEUED,
-    )
-    ahead = Subquery(rivals.annotate(n=Func("id", function="COUNT")).values("n"))
-    rows = Job.objects.filter(pk__in=queued, state=JobState.QUEUED).annotate(ahead=ahead)
-    return {pk: count + 1 for pk, count in rows.values_list("pk", "ahead")}
-
-
 def unsearched_heads(target: Target) -> QuerySet[Revision]:
     """Heads of default branches whose network was never searched on ``target``, newest first.
 
@@ -134,16 +109,5 @@ def job_ticket(job: Job) -> JobTicket:
         files=tuple(FileTicket(f.path, f.blob_id, f.blob.size_bytes) for f in files),
         graph=graph_facts(graph) if graph else None,
         card=revision.card,
+        yields=job.yields,
     )
-
-
-def is_search_due(job_uuid: str) -> bool:
-    """Whether a search is due that would be claimed before the job, on the job's target."""
-    job = Job.objects.filter(uuid=parse_uuid(job_uuid))
-    return Job.objects.filter(
-        Q(not_before=None) | Q(not_before__lte=timezone.now()),
-        kind=JobKind.TUNE,
-        state=JobState.QUEUED,
-        target__in=job.values("target"),
-        priority__lt=Subquery(job.values("priority")),
-    ).exists()

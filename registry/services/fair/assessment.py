@@ -123,7 +123,7 @@ def assess_due(*, limit: int) -> list[Job]:
     """
     if not settings.ASSESS_DAYS:
         return []
-    waiting = Job.objects.filter(kind=JobKind.ASSESS, state=JobState.QUEUED).count()
+    waiting = Job.objects.filter(kind=JobKind.ASSESS, state=JobState.QUEUED)[:limit].count()
     revisions = due(limit=max(0, limit - waiting), age=timedelta(days=settings.ASSESS_DAYS))
     jobs = (assess_soon(revision) for revision in revisions)
     return [job for job in jobs if job is not None]

@@ -3,23 +3,24 @@
 A report names the fence of its claim. Ending a job is idempotent: repeating it has no effect.
 """
 
-from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from registry.errors import CODES, Invalid
 from registry.ids import parse_uuid
 from registry.selectors.work.device import device_get
 from registry.selectors.work.job import job_ticket
+from registry.services.work.claim import job_take
 from registry.services.work.device import device_seen
+from registry.services.work.flow import flow_reestimate, flow_settle
 from registry.services.work.lease import (
     Failure,
     end_attempt,
     held_job,
+    lease_end,
     lease_lost,
     note,
     transition,
@@ -31,14 +32,21 @@ from registry.validation.texts import check_json, printable
 
 
 def job_claim(
-    *, device_name: str | None, kinds: list[JobKind], target: str | None
+    *,
+    device_name: str | None,
+    kinds: list[JobKind],
+    target: str | None,
+    is_quick: bool = False,
 ) -> JobTicket | None:
-    """Claim the next queued job: lowest priority number first, then the oldest.
+    """Claim the next queued job by the rule of :mod:`registry.fairshare`.
+
+    Jobs of the hub come before those of the target, in the order of ``kinds``.
 
     Args:
         device_name: Device of the worker; required for jobs that have a target.
         kinds: Kinds of jobs that the worker can do.
         target: Slug of the device's target; ``None`` to claim only jobs without a target.
+        is_quick: Whether to leave jobs that have yielded before to other workers.
 
     Returns:
         The job, leased for ``settings.JOB_LEASE_S`` seconds; ``None`` if no such job is queued.
@@ -48,29 +56,8 @@ def job_claim(
         Invalid: ``invalid_target``: the device is not of that target.
     """
     device = _claimant(device_name, target)
-    while True:
-        first = _queue(kinds, target).values("pk", "fence").first()
-        if first is None:
-            return None
-        now = timezone.now()
-        with transaction.atomic():
-            # The fence is compared as well: the job may have been claimed and queued again since.
-            is_claimed = transition(
-                Job.objects.filter(pk=first["pk"], fence=first["fence"]),
-                JobState.QUEUED,
-                JobState.LEASED,
-                fence=F("fence") + 1,
-                attempt=F("attempt") + 1,
-                device=device,
-                lease_until=_lease_end(now),
-                heartbeat_at=now,
-                started_at=now,
-                progress={},
-            )
-            if is_claimed:
-                job = Job.objects.select_related("revision__mlmodel__namespace").get(pk=first["pk"])
-                note(job, f"Attempt {job.attempt} begins on {device or 'the hub'}.")
-                return job_ticket(job)
+    job = job_take(kinds, device if target else None, is_quick=is_quick)
+    return job_ticket(job) if job else None
 
 
 def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
@@ -80,7 +67,7 @@ def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
     """
     now = timezone.now()
     with transaction.atomic():
-        if not _held(job_uuid, fence).update(lease_until=_lease_end(now), heartbeat_at=now):
+        if not _held(job_uuid, fence).update(lease_until=lease_end(now), heartbeat_at=now):
             raise lease_lost(job_uuid, fence)
         job = Job.objects.select_related("device").get(uuid=job_uuid)
         if job.device:
@@ -112,7 +99,9 @@ def job_succeed(*, job_uuid: str, fence: int, result: dict[str, Any]) -> None:
     stored = check_json(result)
     with transaction.atomic():
         if transition(_held(job_uuid, fence), JobState.LEASED, JobState.SUCCEEDED, result=stored):
-            note(Job.objects.get(uuid=job_uuid), "Succeeded.")
+            job = Job.objects.get(uuid=job_uuid)
+            note(job, "Succeeded.")
+            flow_settle(job)
         elif not _has_ended(job_uuid, fence, JobState.SUCCEEDED):
             raise lease_lost(job_uuid, fence)
 
@@ -146,6 +135,7 @@ def job_fail(
             failure_detail=failure.detail,
         )
         note(job, f"Failed: {failure.detail}")
+        flow_settle(job)
 
 
 def job_release(*, job_uuid: str, fence: int) -> None:
@@ -161,27 +151,24 @@ def job_release(*, job_uuid: str, fence: int) -> None:
         end_attempt(_held(job_uuid, fence), job, failure, charged=False)
 
 
-def job_yield(*, job_uuid: str, fence: int) -> None:
-    """End an attempt uncharged, in favour of a job of higher priority; allowed any number of times.
+def job_yield(
+    *, job_uuid: str, fence: int, reason: str = "It yields to a search.", estimate_s: float = 0.0
+) -> None:
+    """End an attempt uncharged, in favour of another job; allowed any number of times.
+
+    Args:
+        estimate_s: Seconds that the next attempt is expected to take; 0: as before.
 
     Raises ``Conflict`` ``lease_lost``.
     """
-    failure = Failure(FailureClass.INFRASTRUCTURE, "job_interrupted", "It yields to a search.")
+    failure = Failure(FailureClass.INFRASTRUCTURE, "job_interrupted", reason)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         job.yields += 1
         job.save(update_fields=["yields"])
         end_attempt(_held(job_uuid, fence), job, failure, charged=False)
-
-
-def _queue(kinds: list[JobKind], target: str | None) -> QuerySet[Job]:
-    """Jobs that a worker may claim now, the next one first."""
-    fits = Q(target=None)
-    if target:
-        fits |= Q(target__slug=target, target__enabled=True)
-    due = Q(not_before=None) | Q(not_before__lte=timezone.now())
-    queued = Job.objects.filter(fits, due, state=JobState.QUEUED, kind__in=kinds)
-    return queued.order_by("priority", "id")
+        if estimate_s:
+            flow_reestimate(job, estimate_s)
 
 
 def _claimant(device_name: str | None, target: str | None) -> Device | None:
@@ -203,7 +190,3 @@ def _held(job_uuid: str, fence: int) -> QuerySet[Job]:
 
 def _has_ended(job_uuid: str, fence: int, state: JobState) -> bool:
     return Job.objects.filter(uuid=parse_uuid(job_uuid), state=state, fence=fence).exists()
-
-
-def _lease_end(now: datetime) -> datetime:
-    return now + timedelta(seconds=settings.JOB_LEASE_S)

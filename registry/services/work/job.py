@@ -31,6 +31,7 @@ from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.access import Actor, person, require
 from registry.selectors.results.graph import graph_of
 from registry.services.audit import audit
+from registry.services.work.flow import flow_assign, flow_columns, flow_wake
 from registry.services.work.lease import note, transition
 from registry.states import HUB_JOBS, JobKind, JobState, Role
 from registry.tables import Job, Revision, Target
@@ -58,7 +59,7 @@ def job_submit(
 
     Args:
         parameters: For jobs with a target: see :func:`registry.validation.search.check_search`.
-        priority: Lower runs first.
+        priority: Lower runs first; see :data:`registry.fairshare.LEVELS`.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     _check_submission(kind, revision, target, parameters or {})
@@ -69,13 +70,23 @@ def job_submit(
             return _promoted(existing, actor, parameters or {}, priority)
         try:
             with transaction.atomic():
+                place = flow_columns(
+                    kind=kind,
+                    revision=revision,
+                    target=target,
+                    person=person(actor),
+                    parameters=parameters or {},
+                    priority=priority,
+                )
                 job = Job.objects.create(
                     **identity,
+                    **place,
                     parameters=parameters or {},
                     priority=priority,
                     requested_by=person(actor),
                 )
                 _audit(actor, "job.submit", job)
+                flow_wake(job)
                 dispatch.notify(job)
                 return job
         except IntegrityError:
@@ -95,6 +106,7 @@ def _promoted(job: Job, actor: Actor, parameters: dict[str, Any], priority: int)
     with transaction.atomic():
         if planned.update(**columns):
             job.refresh_from_db()
+            flow_assign(job)
             _audit(actor, "job.submit", job)
     return job
 

@@ -4,15 +4,17 @@ Used by all services that write on behalf of a job.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from registry import dispatch
 from registry.errors import Conflict, Invalid
 from registry.ids import parse_uuid
+from registry.services.work.flow import flow_settle, flow_wake
 from registry.states import JOB_ENDED, JOB_TRANSITIONS, FailureClass, JobState
 from registry.tables import Job, JobEvent, Target
 from registry.validation.texts import printable
@@ -60,6 +62,11 @@ def held_job(*, job_uuid: str, fence: int) -> Job:
     if job is None:
         raise lease_lost(job_uuid, fence)
     return job
+
+
+def lease_end(now: datetime) -> datetime:
+    """The end of a lease that is taken or renewed now."""
+    return now + timedelta(seconds=settings.JOB_LEASE_S)
 
 
 def target_of(job: Job) -> Target:
@@ -119,6 +126,7 @@ def end_attempt(
         message = f"Queued again: {failure.detail}"
     if has_changed:
         note(job, message)
+        flow_settle(job)
     return has_changed
 
 
@@ -135,6 +143,8 @@ def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -
     has_changed = transition(
         rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
     )
-    if has_changed and not pause:
-        dispatch.notify(job)
+    if has_changed:
+        flow_wake(job)
+        if not pause:
+            dispatch.notify(job)
     return has_changed

@@ -3,18 +3,22 @@
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from registry import dispatch
+from registry.selectors.work.queue import queue_name
 from registry.selectors.work.target import targets_served
 from registry.services.work.device import device_check
+from registry.services.work.flow import flows_assign, flows_mark
 from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, Failure, end_attempt
-from registry.states import FailureClass, JobState
-from registry.tables import Job
+from registry.states import HUB_JOBS, FailureClass, JobKind, JobState
+from registry.tables import Job, JobQueue
 
 #: One notification makes a worker do all jobs it may claim, so a few suffice for a long queue.
 _NOTIFICATIONS_PER_QUEUE = 4
+#: Jobs whose flows are marked as waiting when notifications are repeated, should a mark be missing.
+_MARKED_JOBS = 50
 
 
 def job_reap() -> int:
@@ -25,6 +29,7 @@ def job_reap() -> int:
     expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
     reaped = sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))
     device_check()
+    flows_assign()
     _notify_again()
     return reaped
 
@@ -45,19 +50,32 @@ def _reap(pk: int) -> bool:
 
 
 def _notify_again() -> None:
-    now = timezone.now()
+    queued = Job.objects.filter(state=JobState.QUEUED)
+    for kind in HUB_JOBS:
+        _notify_queue(queue_name(kind, None), queued.filter(kind=kind, target=None))
     # Without an online device messages would only pile up in the broker.
-    overdue = Job.objects.filter(
-        Q(target=None) | Q(target__in=targets_served()),
-        state=JobState.QUEUED,
-        notified_at__lt=now - timedelta(seconds=NOTIFY_AGAIN_AFTER_S),
-    )
-    for kind, target in set(overdue.values_list("kind", "target")):
-        waiting = overdue.filter(kind=kind, target=target)
-        first = list(
-            waiting.select_related("target").order_by("priority", "id")[:_NOTIFICATIONS_PER_QUEUE]
-        )
-        # Of several reapers, the one whose UPDATE matches rows notifies.
-        if waiting.update(notified_at=now):
-            for job in first:
-                dispatch.notify(job)
+    for target in targets_served():
+        _notify_queue(queue_name(JobKind.TUNE, target), queued.filter(target=target))
+
+
+def _notify_queue(name: str, queued: QuerySet[Job]) -> None:
+    """Repeat notifications of a queue with overdue jobs: once a minute, and when a job becomes
+    overdue that was not at the last time."""
+    now = timezone.now()
+    queue = JobQueue.objects.filter(name=name).first()
+    age = timedelta(seconds=NOTIFY_AGAIN_AFTER_S)
+    overdue = queued.filter(notified_at__lt=now - age).select_related("target")
+    if queue is None or not (first := list(_oldest(overdue)[:_NOTIFICATIONS_PER_QUEUE])):
+        return
+    last = queue.notified_at
+    if last is not None and last >= now - age and not overdue.filter(notified_at__gte=last - age):
+        return
+    # Of several reapers, the one whose UPDATE matches the row notifies.
+    if JobQueue.objects.filter(pk=queue.pk, notified_at=last).update(notified_at=now):
+        flows_mark(_oldest(overdue)[:_MARKED_JOBS])
+        for job in first:
+            dispatch.notify(job)
+
+
+def _oldest(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    return jobs.order_by("notified_at", "id")

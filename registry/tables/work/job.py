@@ -9,7 +9,10 @@ from registry.ids import uuid_column
 from registry.states import FailureClass, JobKind, JobState
 from registry.tables.repository.revision import Revision
 from registry.tables.work.device import Device
+from registry.tables.work.queue import JobFlow
 from registry.tables.work.target import Target
+
+_QUEUED = Q(state=JobState.QUEUED)
 
 
 class Job(models.Model):
@@ -26,9 +29,16 @@ class Job(models.Model):
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="jobs")
     target = models.ForeignKey(Target, models.PROTECT, null=True, related_name="jobs")
     state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
-    # Lower runs first.
+    # Lower runs first: decides the level of the flow, and the rank within it.
     priority = models.IntegerField(default=100)
     parameters = models.JSONField(default=dict)
+
+    # Empty only for jobs that were queued by an older version, or whose account was deleted: the
+    # reaper assigns them.
+    flow = models.ForeignKey(JobFlow, models.SET_NULL, null=True, related_name="jobs")
+    queue_rank = models.FloatField(default=0.0)
+    # Seconds that a claim charges to the flow, until the end of the attempt tells the real ones.
+    estimate_s = models.FloatField(default=0.0)
 
     attempt = models.IntegerField(default=0)
     max_attempts = models.IntegerField(default=3)
@@ -40,7 +50,7 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     # Earliest time of the next claim, after a failure of the infrastructure.
     not_before = models.DateTimeField(null=True)
-    # Time of the last wake-up notification; the reaper repeats it while the job stays queued.
+    # Time of its wake-up notification; a minute later the reaper repeats those of its queue.
     notified_at = models.DateTimeField(default=timezone.now)
 
     progress = models.JSONField(default=dict)
@@ -78,8 +88,25 @@ class Job(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["state", "priority", "id"], name="job_queue"),
-            models.Index(fields=["state", "lease_until"], name="job_leases"),
+            models.Index(fields=["flow", "queue_rank", "id"], condition=_QUEUED, name="job_flow"),
+            models.Index(
+                fields=["target", "notified_at", "id"], condition=_QUEUED, name="job_notified"
+            ),
+            models.Index(
+                fields=["kind", "notified_at", "id"],
+                condition=_QUEUED & Q(target__isnull=True),
+                name="job_notified_hub",
+            ),
+            models.Index(
+                fields=["id"], condition=_QUEUED & Q(flow__isnull=True), name="job_flowless"
+            ),
+            models.Index(
+                fields=["lease_until"], condition=Q(state=JobState.LEASED), name="job_leases"
+            ),
+            # Lists, newest first.
+            models.Index(fields=["state", "-id"], name="job_by_state"),
+            models.Index(fields=["kind", "-id"], name="job_by_kind"),
+            models.Index(fields=["target", "-id"], name="job_by_target"),
             # Open jobs of a person, for the quota.
             models.Index(
                 fields=["requested_by"],

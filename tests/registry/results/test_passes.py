@@ -14,7 +14,7 @@ from registry.selectors.results.passes import (
     pass_trials_of_job,
     portfolio_of,
 )
-from registry.selectors.work.job import is_search_due
+from registry.selectors.work.queue import is_search_due
 from registry.services.results.passes import (
     ENOUGH_NETWORKS,
     pass_trial_add,
@@ -23,7 +23,7 @@ from registry.services.results.passes import (
 )
 from registry.services.work.attempt import job_claim
 from registry.states import JobKind
-from registry.tables import Graph, Job, PassPortfolio, PassTrial
+from registry.tables import Graph, Job, JobFlow, PassPortfolio, PassTrial
 from registry.tickets import JobTicket
 from tests.registry import shopfloor
 
@@ -174,7 +174,7 @@ def test_a_search_that_people_wait_for_comes_first(ticket: JobTicket) -> None:
     search.not_before = timezone.now()
     search.save()
     assert is_search_due(ticket.job_uuid)
-    Job.objects.filter(kind=JobKind.TUNE).update(priority=400)
+    JobFlow.objects.filter(jobs=search).update(due_s=10**6)
     assert not is_search_due(ticket.job_uuid)
 
 

@@ -69,12 +69,12 @@ def test_a_claim_hands_out_all_that_the_work_needs(floor: Floor) -> None:
     assert timezone.now() < job.lease_until <= timezone.now() + timedelta(seconds=ticket.lease_s)
 
 
-def test_urgent_work_is_claimed_first_then_the_oldest(floor: Floor) -> None:
+def test_urgent_work_of_an_account_is_claimed_first_then_accounts_take_turns(floor: Floor) -> None:
     late = floor.tune()
     later = shopfloor.floor("bob/one").tune()
-    urgent = shopfloor.floor("bob/two").tune(priority=5)
+    urgent = shopfloor.floor("alice/two").tune(priority=5)
     claimed = [floor.claim().job_uuid for _ in range(3)]
-    assert claimed == [str(job.uuid) for job in (urgent, late, later)]
+    assert claimed == [str(job.uuid) for job in (urgent, later, late)]
 
 
 def test_a_claim_takes_only_what_its_worker_can_do(floor: Floor) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.work.job import is_search_due
+from registry.selectors.work.queue import is_search_due
 from registry.services.work.job import job_submit
 from registry.services.work.plan import (
     BACKGROUND_PRIORITY,

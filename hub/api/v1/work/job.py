@@ -14,7 +14,8 @@ from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry.pagination import keyset_page
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.work.job import events_of, job_get, jobs_of, queue_positions
+from registry.selectors.work.job import events_of, job_get, jobs_of
+from registry.selectors.work.queue import Wait, waits_of
 from registry.services.work.job import job_cancel
 from registry.services.work.plan import plan
 from registry.states import FailureClass, JobKind, JobState
@@ -53,6 +54,7 @@ JOB_EXAMPLE = {
     "started_at": "2026-01-02T03:04:07Z",
     "ended_at": None,
     "queue_position": None,
+    "wait_reason": None,
 }
 
 
@@ -64,7 +66,9 @@ class JobSerializer(serializers.Serializer[Any]):
     revision = serializers.CharField(source="revision.oid")
     target = serializers.CharField(source="target.slug", default=None, allow_null=True)
     state = serializers.ChoiceField(JobState.choices)
-    priority = serializers.IntegerField(help_text="Lower values run first.")
+    priority = serializers.IntegerField(
+        help_text="Lower values run first, among the jobs of one account."
+    )
     attempt = serializers.IntegerField()
     device = serializers.CharField(source="device.name", default=None, allow_null=True)
     parameters = serializers.DictField()
@@ -78,14 +82,25 @@ class JobSerializer(serializers.Serializer[Any]):
     queue_position = serializers.SerializerMethodField(
         help_text="1 for the next job of a free worker; null once it is claimed."
     )
+    wait_reason = serializers.SerializerMethodField(
+        help_text="Why a queued job waits, and when it is expected to start, for people."
+    )
 
     @extend_schema_field(FailureSerializer(allow_null=True))
     def get_failure(self, job: Job) -> dict[str, Any] | None:
         return dict(FailureSerializer(job).data) if job.failure_class else None
 
     def get_queue_position(self, job: Job) -> int | None:
-        positions: dict[int, int] = self.context["queue_positions"]
-        return positions.get(job.pk)
+        wait = self._wait(job)
+        return wait.position if wait else None
+
+    def get_wait_reason(self, job: Job) -> str | None:
+        wait = self._wait(job)
+        return wait.reason if wait else None
+
+    def _wait(self, job: Job) -> Wait | None:
+        waits: dict[int, Wait] = self.context["waits"]
+        return waits.get(job.pk)
 
 
 @example({"items": [JOB_EXAMPLE]})
@@ -124,8 +139,8 @@ class TuneSerializer(Strict):
 
 
 def jobs_data(jobs: list[Job]) -> list[dict[str, Any]]:
-    """Jobs as JSON; one query finds their positions in the queue."""
-    context = {"queue_positions": queue_positions(jobs)}
+    """Jobs as JSON, with their positions in the queue."""
+    context = {"waits": waits_of(jobs)}
     return list(JobSerializer(jobs, many=True, context=context).data)
 
 
