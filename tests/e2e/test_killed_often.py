@@ -39,32 +39,58 @@ def children(data_dir: Path) -> list[int]:
     return found
 
 
+class Fleet:
+    """Workers of both roles, started again when they have ended, as the supervisor does."""
+
+    def __init__(self, start: Start, data_dir: Path) -> None:
+        self._start, self._data_dir = start, data_dir
+        self._rng = random.Random(11)  # noqa: S311
+        self._workers = {role: start(role) for role in ("hub", "target")}
+
+    def is_busy(self) -> bool:
+        for role, worker in self._workers.items():
+            if worker.poll() is not None:
+                self._workers[role] = self._start(role)
+        return bool(children(self._data_dir))
+
+    def kill_one(self, *, worker: bool) -> bool:
+        """Kill a worker or a child at some moment of its work; whether there was one."""
+        until(self.is_busy)
+        time.sleep(self._rng.random())
+        if worker:
+            process = self._workers[self._rng.choice(sorted(self._workers))]
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            return True
+        try:
+            os.kill(self._rng.choice(children(self._data_dir)), signal.SIGKILL)
+        except (ProcessLookupError, IndexError):
+            return False
+        return True
+
+    def kill_all(self) -> None:
+        for worker in self._workers.values():
+            worker.kill()
+            worker.wait()
+
+
 def test_killed_again_and_again_jobs_end_once(start: Start, alice: User, settings: Any) -> None:
-    rng = random.Random(11)  # noqa: S311
     data_dir = Path(settings.DATA_DIR)
     start("beat")
-    workers = {role: start(role) for role in ("hub", "target")}
+    fleet = Fleet(start, data_dir)
     for number in range(2):
         files = {"README.md": readme(), "model.onnx": tiny_onnx(features=number + 4)}
         make_mlmodel(f"alice/net{number}", actor=alice, files=files)
+    ending = Job.objects.filter(kind__in=[JobKind.INSPECT, JobKind.TUNE])
+
+    def is_done() -> bool:
+        fleet.is_busy()
+        return not ending.filter(state__in=[JobState.QUEUED, JobState.LEASED]).exists()
+
     killed = 0
     while killed < _KILLS:
-        until(lambda: bool(children(data_dir)))
-        time.sleep(rng.random())
-        if killed % 2:
-            role = rng.choice(sorted(workers))
-            workers[role].send_signal(signal.SIGKILL)
-            workers[role].wait()
-            workers[role] = start(role)
-        elif alive := children(data_dir):
-            try:
-                os.kill(rng.choice(alive), signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        killed += 1
-
-    ending = Job.objects.filter(kind__in=[JobKind.INSPECT, JobKind.TUNE])
-    until(lambda: not ending.filter(state__in=[JobState.QUEUED, JobState.LEASED]).exists())
+        killed += fleet.kill_one(worker=bool(killed % 2))
+    until(is_done)
     for job in ending:
         assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert (ending.filter(kind=JobKind.INSPECT).count(), ending.count()) == (2, 4)
@@ -76,7 +102,5 @@ def test_killed_again_and_again_jobs_end_once(start: Start, alice: User, setting
     for job in ending.filter(kind=JobKind.TUNE):
         numbers = list(Trial.objects.filter(job=job).values_list("number", flat=True))
         assert len(numbers) == len(set(numbers))
-    for worker in workers.values():
-        worker.kill()
-        worker.wait()
+    fleet.kill_all()
     until(lambda: not children(data_dir), seconds=60)

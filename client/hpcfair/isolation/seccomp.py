@@ -19,6 +19,10 @@ _CLONE_THREAD = 0x00010000
 #: Flags of clone(2) that create namespaces, in which a process would be root.
 _NAMESPACES = 0x7E020000
 _PR_SET_PDEATHSIG = 1
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
+#: Set in the types of datagram and raw sockets, and not in those of connected ones.
+_SOCK_DGRAM = 2
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 #: Forbidden whatever the arguments: name to (number on x86-64, number on arm64).
@@ -28,20 +32,31 @@ FORBIDDEN: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
     # No network, including unix sockets of local services; io_uring can open sockets itself.
     "socket": (41, 198), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
+    "io_uring_register": (427, 427), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
+    "accept": (43, 202), "accept4": (288, 242),
     # No access to memory, descriptors or signals of other processes.
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "kcmp": (312, 272), "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "tkill": (200, 130),
     "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
+    # Nor of their turn at processors and disks. (Threads of a process have affinities of their own,
+    # and a filter cannot tell them from other processes.)
+    "setpriority": (141, 140), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274), "ioprio_set": (251, 30),
     # Landlock does not control these: they would affect files outside the workspace.
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
     "removexattrat": (466, 466), "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264),
-    # System V and POSIX queues outlive the process and are not counted by its memory limit.
-    "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+    # They would tell the names of files that others create.
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
+    # System V and POSIX queues outlive the process and are not counted by its memory limit; those
+    # of other processes are open to everybody of the same user who guesses a small number.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "msgget": (68, 186),
+    "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187), "semget": (64, 190),
+    "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191), "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
     # Limits cannot be changed (prlimit64 reads them, see below).
     "setrlimit": (160, 164),
     # The machine itself.
@@ -73,12 +88,20 @@ class _Machine:
     tgkill: int
     prlimit64: int
     prctl: int
-    memory_files: tuple[int, int]
+    fcntl: int
+    ioctl: int
+    socketpair: int
+    memory_files: tuple[int, ...]
+    file_times: tuple[int, ...]
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, 56, 435, 62, 234, 302, 157, (319, 447)),
-    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 129, 131, 261, 167, (279, 447)),
+    "x86_64": _Machine(
+        0, 0xC000003E, 56, 435, 62, 234, 302, 157, 72, 16, 53, (319, 447), (132, 235, 261, 280)
+    ),
+    "aarch64": _Machine(
+        1, 0xC00000B7, 220, 435, 129, 131, 261, 167, 25, 29, 199, (279, 447), (88,)
+    ),
 }
 
 
@@ -129,6 +152,9 @@ def build(
     # libraries do without files in memory.
     for number in (machine.clone3, *(() if memory_files else machine.memory_files)):
         lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.ENOSYS)]
+    # Landlock does not control times of files, and libraries copy them: success without effect.
+    for number in machine.file_times:
+        lines += [_line(_JUMP_EQ, number, no=1), _refuse(0)]
     low = [_argument(index) for index in range(3)]
     may_clone = (
         _line(_JUMP_SET, _NAMESPACES, yes=1) if programs else _line(_JUMP_SET, _CLONE_THREAD, no=1)
@@ -142,10 +168,20 @@ def build(
         ],
         # The signal at the parent's death must not be changed.
         machine.prctl: [low[0], _line(_JUMP_EQ, _PR_SET_PDEATHSIG, yes=1)],
+        # Who is sent a signal when a descriptor is ready, and which one.
+        machine.fcntl: [low[1], *_none_of(_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)],
+        machine.ioctl: [low[1], *_none_of(_FIOSETOWN, _SIOCSPGRP)],
+        # Datagrams of an unnamed pair can be sent to any named socket.
+        machine.socketpair: [low[1], _line(_JUMP_SET, _SOCK_DGRAM, yes=1)],
     }.items():  # fmt: skip
         lines.append(_line(_JUMP_EQ, number, no=len(test) + 2))
         lines += [*test, _line(_RETURN, _ALLOW), _refuse(errno.EPERM)]
     return b"".join([*lines, _line(_RETURN, _ALLOW)])
+
+
+def _none_of(*values: int) -> list[bytes]:
+    """Tests that skip to the refusal behind the permission if the argument is one of ``values``."""
+    return [_line(_JUMP_EQ, value, yes=len(values) - number) for number, value in enumerate(values)]
 
 
 def _argument(index: int, *, high: bool = False) -> bytes:
