@@ -64,6 +64,9 @@ def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, i
         time.sleep(0.005)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    # Without a filter it may have joined another group.
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)
     _, status, used = os.wait4(process.pid, 0)
     # Otherwise Popen would wait for a process that is already reaped.
     process.returncode = os.waitstatus_to_exitcode(status)

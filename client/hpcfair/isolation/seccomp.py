@@ -30,6 +30,8 @@ FORBIDDEN: dict[str, tuple[int | None, int | None]] = {
     # No new process: no fork bomb, and nothing outlives the child. A limit on processes would
     # count those of the whole user.
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
+    # It must not leave its process group, by which its parent ends it.
+    "setsid": (112, 157), "setpgid": (109, 154),
     # No network, including unix sockets of local services; io_uring can open sockets itself.
     "socket": (41, 198), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
@@ -105,10 +107,8 @@ _MACHINES = {
 }
 
 
-#: Calls that start a program. A process that may use them must not leave its process group, by
-#: which its parent ends it.
+#: Calls that start a program.
 _STARTING = ("fork", "vfork", "execve", "execveat")
-_LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "setpgid": (109, 154)}
 
 
 def install(*, programs: bool = False, memory_files: bool = False) -> bool:
@@ -141,12 +141,9 @@ def build(
         _line(_JUMP_GE, 0x40000000, no=1),
         _line(_RETURN, _KILL),
     ]
-    forbidden = dict(FORBIDDEN)
-    if programs:
-        forbidden = {n: v for n, v in FORBIDDEN.items() if n not in _STARTING} | _LEAVING
-    for numbers in forbidden.values():
+    for name, numbers in FORBIDDEN.items():
         number = numbers[machine.column]
-        if number is not None:
+        if number is not None and not (programs and name in _STARTING):
             lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.EPERM)]
     # A filter cannot read clone3's flags. If it does not exist, libc uses clone instead; likewise
     # libraries do without files in memory.

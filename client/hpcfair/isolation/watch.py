@@ -53,7 +53,8 @@ class UsageWatch:
                 require_within(self._limits, self._group, self._workspace, programs=self._programs)
             except Exceeded as excess:
                 self._excess = excess
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._group, signal.SIGKILL)
+                for kill in (os.killpg, os.kill):
+                    with suppress(ProcessLookupError, PermissionError):
+                        kill(self._group, signal.SIGKILL)
                 return
             pause_s = min(max(every_s, (time.monotonic() - started_s) / _SHARE), _MAX_PAUSE_S)

@@ -52,6 +52,11 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
+def burn_in_group(of: int) -> None:
+    os.setpgid(0, os.getpgid(of))
+    burn()
+
+
 def burn() -> None:
     while True:
         pass
@@ -147,14 +152,6 @@ def attempt(code: str, values: dict[str, Any]) -> None:
     names = {"ctypes": ctypes, "os": os, "resource": resource, "signal": signal, "socket": socket}
     helpers = {"call": _call, "own_pipe": _own_pipe, "attach": _attach, "watch": _watch}
     exec(code, names | helpers | values)  # noqa: S102
-
-
-def may_start_programs() -> bool:
-    try:
-        fork()
-    except PermissionError:
-        return False
-    return True
 
 
 _CALLS = {"ptrace": (101, 117), "unshare": (272, 97), "mount": (165, 40), "prctl": (157, 167)}

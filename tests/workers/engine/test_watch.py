@@ -188,6 +188,15 @@ def test_without_landlock_files_are_open_and_the_rest_is_not(tmp_path: Path) -> 
                 child.call(f"{FUNCTIONS}:{function}", **arguments)
 
 
+def test_a_child_that_joins_another_group_still_ends(tmp_path: Path) -> None:
+    limits = replace(LIMITS, wall_s=1)
+    with (
+        Child(limits, tmp_path, [TESTS], layers=["landlock"]) as child,
+        pytest.raises(CandidateFailed, match="no answer within 1 s"),
+    ):
+        child.call(f"{FUNCTIONS}:burn_in_group", of=os.getpid())
+
+
 @needs("landlock")
 def test_without_seccomp_files_stay_closed(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
