@@ -21,9 +21,10 @@ from hub.fair.subject import version_view
 from hub.files import caching, count_download
 from hub.headers import shared_if_public
 from hub.ranges import ranged
+from registry.errors import Invalid
 from registry.fair import signposting
 from registry.fair.crate import rocrate
-from registry.fair.description import Description
+from registry.fair.description import MAX_CRATE_FILES, Description
 from registry.selectors.fair.description import describe
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import files_of
@@ -36,10 +37,20 @@ _BLOCK_BYTES = 2**18
 
 @version_view
 def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
-    """The ZIP, for users who may fetch the files. Supports If-None-Match, If-Range, one range."""
+    """The ZIP, for users who may fetch the files. Supports If-None-Match, If-Range, one range.
+
+    Raises ``Invalid`` ``invalid_request`` if the files are too many for one archive.
+    """
     mlmodel = revision.mlmodel
     require_fetch(actor_of(request), mlmodel)
     description = describe(revision)
+    if description.file_count > MAX_CRATE_FILES:
+        raise Invalid(
+            "invalid_request",
+            f"The version has {description.file_count} files; an archive holds at most "
+            f"{MAX_CRATE_FILES}.",
+            "Download them with a client of the Hugging Face Hub, or by git clone.",
+        )
     archive = _archive(revision, description)
     response: HttpResponseBase | None = get_conditional_response(request, etag=archive.etag)
     if response is None:

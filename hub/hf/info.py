@@ -6,8 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from hub.hf.errors import BadRequest, refuse
-from hub.hf.properties import EXPANDABLE, PROPERTIES
-from hub.hf.shapes import sibling
+from hub.hf.properties import EXPANDABLE, PROPERTIES, siblings
 from hub.hf.views import flag_in, json_answer
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.revision import revision_get
@@ -35,8 +34,8 @@ def info(request: HttpRequest, mlmodel: MLModel, rest: str | None = None) -> Htt
     if names:
         return json_answer(shape_of(details, names))
     shape = shape_of(details, _DEFAULT[mlmodel.kind])
-    if flag_in(request.GET, "blobs"):
-        shape["siblings"] = [sibling(file) for file in details.files]
+    if flag_in(request.GET, "blobs") and details.is_short:
+        shape["siblings"] = siblings(details, blobs=True)
     if flag_in(request.GET, "securityStatus"):
         shape["securityRepoStatus"] = PROPERTIES["securityRepoStatus"](details)
     return json_answer(shape)

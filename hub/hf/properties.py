@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hub.hf.shapes import card_data, gated_of, moment
+from hub.hf.shapes import card_data, gated_of, moment, sibling
 from registry.selectors.fair.derivation import children_count
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.tree import bytes_below
@@ -11,6 +11,14 @@ from registry.states import RepositoryKind, Visibility
 from registry.validation.labels import loader_of
 
 _TOKENIZER_FILES = {"tokenizer.json", "tokenizer_config.json", "vocab.txt", "tokenizer.model"}
+
+
+def siblings(of: Details, *, blobs: bool) -> list[dict[str, Any]] | None:
+    """All files, with their sizes and ids if ``blobs``; ``None`` if they are too many: clients then
+    read the pages of the tree."""
+    if not of.is_short:
+        return None
+    return list(map(sibling, of.files)) if blobs else [{"rfilename": path} for path in of.paths]
 
 
 def _after(prefix: str, of: Details) -> list[str]:
@@ -63,7 +71,7 @@ PROPERTIES: dict[str, Callable[[Details], Any]] = {
     "config": lambda of: of.config or None,
     "transformersInfo": _transformers_info,
     "safetensors": _safetensors,
-    "siblings": lambda of: [{"rfilename": path} for path in of.paths],
+    "siblings": lambda of: siblings(of, blobs=False),
     "spaces": lambda _: [],
     "usedStorage": lambda of: of.mlmodel.used_bytes,
     "description": lambda of: of.mlmodel.description or None,

@@ -32,6 +32,10 @@ class RepositoryAddress:
         """The bytes of a file of a version."""
         return f"{self.concept}/resolve/{oid}/{quote(path)}"
 
+    def file_list(self, oid: str) -> str:
+        """All files of a version as JSON, in pages that the header ``Link`` connects."""
+        return f"{self.hub}/api/{self.kind}s/{self.repository}/tree/{oid}?recursive=true"
+
     def test(self, oid: str, path: str) -> str:
         """The bytes of a test tensor that the hub made for a version."""
         return f"{self.concept}/tests/{oid}/{quote(path)}"

@@ -56,7 +56,7 @@ def document(description: Description) -> dict[str, Any]:
         readme=next((iri(one.url) for one in description.files if one.role == "card"), None)
         if is_kept
         else None,
-        downloadUrl=iri(description.crate_url) if is_kept else None,
+        downloadUrl=iri(description.crate_url) if description.has_crate else None,
         fileFormat=network.format if network else None,
         fileSize=f"{description.size_bytes} B" if description.files else None,
         memoryRequirements=None if weight_bytes is None else f"{weight_bytes} B",

@@ -35,6 +35,8 @@ ResourceKind = Literal["model", "dataset"]
 Status = Literal["draft", "public", "withdrawn"]
 Access = Literal["open access", "restricted access", "metadata only access"]
 
+#: Upper bound on the files of a version that are packed into one archive.
+MAX_CRATE_FILES = 10_000
 #: Lower bound on the characters of a description; catalogues refuse shorter ones.
 MIN_DESCRIPTION = 50
 
@@ -64,7 +66,11 @@ class Description:
         snippet: Python that loads and runs this version.
         is_at_name: Whether the page of the repository shows this record: the repository was
             deleted, and nothing took its name. Stored records do not say so.
-        crate_url: Address of all files with their metadata as an RO-Crate ZIP.
+        crate_url: Address of all files with their metadata as an RO-Crate ZIP; see ``has_crate``.
+        files: All of them, or of many the first and those with a known role.
+        files_omitted: Number of files that ``files`` does not list.
+        bytes_omitted: Size of these.
+        file_list_url: Address of a list of all files, as JSON in pages.
     """
 
     hub: Hub
@@ -108,6 +114,9 @@ class Description:
     architectures: tuple[str, ...] = ()
 
     files: tuple[FileDescription, ...] = ()
+    files_omitted: int = 0
+    bytes_omitted: int = 0
+    file_list_url: str = ""
     network: NetworkDescription | None = None
     tests: tuple[FileDescription, ...] = ()
 
@@ -153,7 +162,25 @@ class Description:
     @property
     def size_bytes(self) -> int:
         """Size of all files."""
-        return sum(file.size_bytes for file in self.files)
+        return sum(file.size_bytes for file in self.files) + self.bytes_omitted
+
+    @property
+    def file_count(self) -> int:
+        """Number of all files, including those that ``files`` does not list."""
+        return len(self.files) + self.files_omitted
+
+    @property
+    def has_crate(self) -> bool:
+        """Whether the files are offered as one archive: they are stored, and not too many."""
+        return not self.is_withdrawn and 0 < self.file_count <= MAX_CRATE_FILES
+
+    @property
+    def omission(self) -> str | None:
+        """A sentence that says how many files are listed and where all are; ``None`` if all are."""
+        if not self.files_omitted:
+            return None
+        place = "" if self.is_withdrawn else f" All of them: {self.file_list_url}"
+        return f"This record lists {len(self.files)} of {self.file_count} files.{place}"
 
     @property
     def swhid(self) -> str:

@@ -192,15 +192,21 @@ def _authors(description: Description) -> list[str]:
 
 
 def _items(description: Description, page: str) -> list[Link]:
-    """The crate of all files, then each file."""
-    files = [typed(page, "item", file.url, file.media_type) for file in _files(description)]
-    crate = typed(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
-    return [crate, *files] if files else []
+    """The crate of all files, the list of all that are not among the following, and each file."""
+    items = []
+    if description.has_crate:
+        zipped = typed(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
+        items.append(zipped)
+    if description.files_omitted and not description.is_withdrawn:
+        items.append(typed(page, "item", description.file_list_url, "application/json"))
+    return items + [
+        typed(page, "item", file.url, file.media_type) for file in _files(description)
+    ]
 
 
 def _item_urls(description: Description) -> list[str]:
     files = [file.url for file in _files(description)]
-    return [description.crate_url, *files] if files else []
+    return [description.crate_url, *files] if description.has_crate else files
 
 
 def _files(description: Description) -> tuple[FileDescription, ...]:

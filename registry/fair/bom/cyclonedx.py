@@ -191,7 +191,7 @@ def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
 
 def _external(description: Description) -> list[dict[str, str]]:
     license = description.license
-    crate = None if description.is_withdrawn else description.crate_url
+    crate = description.crate_url if description.has_crate else None
     pid, concept_pid = description.pid, description.concept_pid
     single = [
         ("website", description.landing, None),
@@ -228,6 +228,7 @@ def _properties(description: Description) -> list[dict[str, str]]:
             library=description.library,
             language=", ".join(description.languages),
             category=", ".join(description.categories),
+            files=description.omission,
             fairScore=f"{text_of(fair.points)} of {text_of(fair.of)}" if fair else None,
         )
         + entries_of("orcid", {one.name: one.orcid or "" for one in people})

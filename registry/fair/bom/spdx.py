@@ -101,6 +101,7 @@ def _add_annotations(graph: SpdxGraph, description: Description, package: str) -
         "Use restrictions": description.use_restrictions,
         "Safety scan": _scan_text(description.scan) if description.scan else None,
         "Tuned on": ", ".join(one.slug for one in description.tuned_on),
+        "Files": description.omission,
     }
     for title, text in annotations.items():
         graph.annotate(package, f"{title}: {text}" if text else None)

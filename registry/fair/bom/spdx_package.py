@@ -8,7 +8,7 @@ from typing import Any
 
 from registry.fair.bom.common import identifier_comment, slice_of, text_of, utc
 from registry.fair.bom.spdx_graph import NOWHERE, SpdxGraph, entry, external_id, external_refs
-from registry.fair.description import Description
+from registry.fair.description import MAX_CRATE_FILES, Description
 from registry.fair.figures import figures_of
 from registry.fair.parts import Emissions, NetworkDescription, QualityEvaluation
 
@@ -29,7 +29,7 @@ def add_package(graph: SpdxGraph, description: Description) -> str:
         "releaseTime": utc(description.published),
         "validUntilTime": utc(withdrawal.at) if withdrawal else None,
         "software_packageVersion": description.version,
-        "software_downloadLocation": NOWHERE if withdrawal else description.crate_url,
+        "software_downloadLocation": _download(description),
         "software_homePage": description.landing,
         "software_contentIdentifier": [_content_id(description.swhid)],
     }
@@ -43,6 +43,14 @@ def add_package(graph: SpdxGraph, description: Description) -> str:
             graph.relate(package, "other", creators, "created by")
         return package
     return graph.add_as(graph.base, "ai_AIPackage", **shared, **_ai_properties(description))
+
+
+def _download(description: Description) -> str:
+    """The archive of all files, or their list where they are too many for one."""
+    if description.is_withdrawn:
+        return NOWHERE
+    is_large = description.file_count > MAX_CRATE_FILES
+    return description.file_list_url if is_large else description.crate_url
 
 
 def _ai_properties(description: Description) -> dict[str, Any]:

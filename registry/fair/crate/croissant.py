@@ -62,6 +62,7 @@ def document(description: Description) -> dict[str, Any]:
         parts: dict[str, Any] = _data(description)
         subject = {"@id": description.pid, "name": description.title}
         text = description.description or f"The files of {description.repository}."
+        text = " ".join(filter(None, (text, description.omission)))
     else:
         parts = _log(description)
         subject = {"@id": f"{description.pid}#log", "name": _log_name(description)}

@@ -8,6 +8,7 @@ Sources: RO-Crate 1.3, sections "Contextual Entities" and "Provenance"; PROV-O, 
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -32,27 +33,54 @@ class CrateGraph:
 
     def __init__(self) -> None:
         self._entities: dict[str, Entity] = {}
+        # Values of joined properties by entity and property, so that joining one costs no search.
+        self._joined: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, identity: str, kind: str | list[str], **values: Any) -> Entity:
         """Add an entity and return a reference to it; empty ``values`` are left out."""
         identity = _ENCODED.sub(_letters, identity)
         entity = self._entities.setdefault(identity, {"@id": identity, "@type": kind})
         for key, value in drop_empty(**values).items():
-            entity[key] = _joined(entity[key], value) if key in entity else value
+            if key in entity:
+                self._join(entity, key, value)
+            else:
+                entity[key] = value
         return {"@id": identity}
 
     def entities(self) -> list[Entity]:
         """All entities."""
         return list(self._entities.values())
 
+    def _join(self, entity: Entity, key: str, value: Any) -> None:
+        """Add ``value`` to the property if both are references; else the first value stays."""
+        place = entity["@id"], key
+        joined = self._joined.get(place) or _unique(_listed(entity[key]))
+        more = _unique(_listed(value))
+        if all(isinstance(one, dict) for one in (*joined.values(), *more.values())):
+            self._joined[place] = joined | more
+            entity[key] = _shortened(self._joined[place])
+
 
 def compact(values: Iterable[Any]) -> Any:
     """One value as itself, several as a list without repetition, none as ``None``."""
-    unique: list[Any] = []
+    return _shortened(_unique(values))
+
+
+def _unique(values: Iterable[Any]) -> dict[str, Any]:
+    """The values in their order without repetitions, by their canonical text.
+
+    Values are texts, numbers and references. Comparing each with all others would take time that
+    grows with the square of their number.
+    """
+    unique: dict[str, Any] = {}
     for value in values:
-        if value not in unique:
-            unique.append(value)
-    return (unique[0] if len(unique) == 1 else unique) or None
+        unique.setdefault(json.dumps(value, sort_keys=True), value)
+    return unique
+
+
+def _shortened(unique: dict[str, Any]) -> Any:
+    values = list(unique.values())
+    return (values[0] if len(values) == 1 else values) or None
 
 
 def _letters(encoded: re.Match[str]) -> str:
@@ -62,12 +90,6 @@ def _letters(encoded: re.Match[str]) -> str:
     except UnicodeDecodeError:
         return encoded[0]
     return "".join(one if one.isprintable() else quote(one) for one in text)
-
-
-def _joined(first: Any, second: Any) -> Any:
-    """Both values if they are references, else the first."""
-    both = [*_listed(first), *_listed(second)]
-    return compact(both) if all(isinstance(one, dict) for one in both) else first
 
 
 def _listed(value: Any) -> list[Any]:

@@ -124,6 +124,7 @@ def _values(
                     *actions(graph, description, ids),
                     *circumstances(graph, description),
                     *_mentioned(graph, description),
+                    *_list_of_files(graph, description),
                 ]
             ),
             "isBasedOn": compact(derivations(graph, description)),
@@ -214,6 +215,22 @@ def _datasets(graph: CrateGraph, description: Description) -> dict[str, Any]:
 
 def _mentioned(graph: CrateGraph, description: Description) -> list[Entity]:
     return [_dataset(graph, one) for one in description.datasets if one.role == "mentioned"]
+
+
+def _list_of_files(graph: CrateGraph, description: Description) -> list[Entity]:
+    """The list of all files, where the crate describes only some of them."""
+    if description.omission is None or description.is_withdrawn:
+        return []
+    return [
+        graph.add(
+            description.file_list_url,
+            "CreativeWork",
+            name="List of all files",
+            description=description.omission,
+            url=description.file_list_url,
+            encodingFormat="application/json",
+        )
+    ]
 
 
 def _dataset(graph: CrateGraph, one: DatasetUse) -> Entity:

@@ -111,7 +111,7 @@ def _alternates(description: Description) -> list[dict[str, str]]:
 
 
 def _sizes(description: Description) -> list[str]:
-    sizes = [f"{description.size_bytes} bytes", f"{len(description.files)} files"]
+    sizes = [f"{description.size_bytes} bytes", f"{description.file_count} files"]
     if description.network:
         sizes.append(f"{description.network.parameters} parameters")
     return sizes

@@ -17,6 +17,8 @@ from registry.fair.parts import METADATA_LICENSE, Agent, FileDescription, Hub, L
 from registry.fair.serialise import drop_empty
 
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
+#: Upper bound on the files of a record in a page of the catalogue; its landing page leads to all.
+_MAX_FILES = 20
 _CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) | {
     "dct:issued": {"@id": "dct:issued", "@type": "xsd:dateTime"},
     "dct:modified": {"@id": "dct:modified", "@type": "xsd:dateTime"},
@@ -124,7 +126,7 @@ def _dataset(one: CatalogRecord, publisher: dict[str, Any]) -> dict[str, Any]:
             "dct:accessRights": {"@id": ACCESS_RIGHTS[one.access]},
             "dcat:keyword": list(one.keywords),
             "dcat:landingPage": ref(one.landing),
-            "dcat:distribution": [_distribution(file, one) for file in one.files],
+            "dcat:distribution": [_distribution(file, one) for file in one.files[:_MAX_FILES]],
         }
     )
 

@@ -178,24 +178,38 @@ def _rights(description: Description) -> dict[str, Any]:
 
 
 def _content(description: Description) -> dict[str, Any]:
-    crate = {
-        "@type": "MediaObject",
-        "name": "RO-Crate",
-        "contentUrl": iri(description.crate_url),
-        "encodingFormat": "application/zip",
-    }
     size = {"@type": "QuantitativeValue", "value": description.size_bytes, "unitText": "byte"}
     available = [file for file in description.files if file.is_available]
     cards = tuple(file.url for file in available if file.role == "card")
     environments = tuple(file.url for file in available if file.role == "environment")
     return {
         "distribution": [download(file) for file in description.files],
-        "encoding": crate if not description.is_withdrawn else None,
+        "encoding": _wholes(description),
         "size": size if description.files else None,
         "codemeta:readme": refs(cards),
         "hub:environment": refs(environments),
         "hub:testTensors": [download(file) for file in description.tests],
         "hub:cardField": property_values(description.unknown),
+    }
+
+
+def _wholes(description: Description) -> Any:
+    """The files as a whole: as one archive, and as a list where the record does not list all."""
+    wholes = []
+    if description.has_crate:
+        wholes.append(_whole("RO-Crate", description.crate_url, "application/zip"))
+    if description.omission and not description.is_withdrawn:
+        files = _whole("List of all files", description.file_list_url, "application/json")
+        wholes.append(files | {"description": description.omission})
+    return wholes[0] if len(wholes) == 1 else wholes
+
+
+def _whole(name: str, url: str, media_type: str) -> dict[str, Any]:
+    return {
+        "@type": "MediaObject",
+        "name": name,
+        "contentUrl": iri(url),
+        "encodingFormat": media_type,
     }
 
 

@@ -9,11 +9,15 @@ from registry.tables import Blob, File, MLModel, Revision
 from registry.validation.labels import LabelValue, labels_of
 
 
+#: Upper bound on the files that are listed at once; longer lists are read in pages.
+MAX_LISTED = 1000
+
+
 class Details:
     """Lazily computed properties of a revision of ``mlmodel``, which the actor may read.
 
-    ``mlmodel`` comes with its namespace; ``paths`` (of all files, in order) and ``labels`` are
-    given if the caller has read them already.
+    ``mlmodel`` comes with its namespace; ``paths`` (see :attr:`paths`) and ``labels`` are given if
+    the caller has read them already.
     """
 
     def __init__(
@@ -31,15 +35,21 @@ class Details:
 
     @cached_property
     def files(self) -> list[File]:
-        """With their blobs, ordered by path."""
-        return list(files_of(self.revision))
+        """The first :data:`MAX_LISTED` files with their blobs, ordered by path."""
+        return list(files_of(self.revision)[:MAX_LISTED])
+
+    @property
+    def is_short(self) -> bool:
+        """Whether :attr:`files` and :attr:`paths` are those of all files."""
+        return self.revision.file_count <= MAX_LISTED
 
     @cached_property
     def paths(self) -> list[str]:
-        """The paths of all files, in order."""
+        """The paths of the first :data:`MAX_LISTED` files, in order."""
         if self._paths is not None:
             return self._paths
-        return list(self.revision.files.order_by("path").values_list("path", flat=True))
+        rows = self.revision.files.order_by("path").values_list("path", flat=True)
+        return list(rows[:MAX_LISTED])
 
     @cached_property
     def config(self) -> dict[str, Any]:

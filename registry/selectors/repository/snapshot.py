@@ -33,12 +33,14 @@ class Snapshot:
     Attributes:
         entries: Path to entry.
         tree_oid: Id of their git tree.
+        directory_oid: Id of the git tree over their own bytes, without pointers.
         card: The parsed README.md, empty without one.
         parameters: Number of parameters in the safetensors files; ``None`` if unknown.
     """
 
     entries: Mapping[str, SnapshotEntry]
     tree_oid: str
+    directory_oid: str
     card: Card
     parameters: int | None
 
@@ -46,6 +48,11 @@ class Snapshot:
     def new_blobs(self) -> list[Blob]:
         """Blobs of the files that the revision being made adds or changes."""
         return [entry.blob for entry in self.entries.values() if entry.changed_in is None]
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all files."""
+        return sum(entry.blob.size_bytes for entry in self.entries.values())
 
 
 def entry_of(blob: Blob, *, is_lfs: bool) -> SnapshotEntry:
@@ -72,8 +79,10 @@ def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
             card = parse(stream.read())
     # Read here, which most callers do outside their transaction.
     counts = parameters_of({path: entry.blob for path, entry in entries.items()})
-    tree = tree_oid({path: entry.oid for path, entry in entries.items()})
-    return Snapshot(entries, tree, card, sum(counts.values()) if counts else None)
+    tree = directory = tree_oid({path: entry.oid for path, entry in entries.items()})
+    if any(entry.is_lfs for entry in entries.values()):
+        directory = tree_oid({path: entry.blob.git_oid for path, entry in entries.items()})
+    return Snapshot(entries, tree, directory, card, sum(counts.values()) if counts else None)
 
 
 def snapshot_of(revision: Revision) -> Snapshot:

@@ -18,7 +18,7 @@ from registry.search import names
 from registry.search.digests import digest
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.people.account import named
-from registry.selectors.repository.details import Details
+from registry.selectors.repository.details import MAX_LISTED, Details
 from registry.states import Gate, RefKind, RepositoryKind
 from registry.tables import File, Label, MLModel, Namespace, Ref, Revision
 from registry.validation import labels
@@ -90,7 +90,8 @@ def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
         mlmodel__in=keys, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     )
     head_of = {head.mlmodel_id: head.revision for head in heads.select_related("revision")}
-    paths = _paths_of(list(head_of.values())) if with_paths else {}
+    short = [head for head in head_of.values() if head.file_count <= MAX_LISTED]
+    paths = _paths_of(short) if with_paths else {}
     return [
         Details(
             row,

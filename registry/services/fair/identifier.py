@@ -22,7 +22,6 @@ from registry.selectors.fair.description import (
     CARD_FIELDS,
     describe,
     describe_revisions,
-    directory_oids,
 )
 from registry.selectors.fair.identifier import pid_url, restore
 from registry.selectors.repository.revision import is_empty_start, revision_get
@@ -167,7 +166,6 @@ def _records_of(
         revision.mlmodel = mlmodel
     full = {row.revision_id for row in identifiers if row.doi} | whole
     described_fully = [revision for revision in revisions if revision.pk in full]
-    directories = directory_oids([one for one in revisions if one.pk not in full])
     descriptions = describe_revisions(described_fully)
     described = dict(zip((one.pk for one in described_fully), descriptions, strict=True))
     for row in identifiers:
@@ -176,8 +174,7 @@ def _records_of(
         elif (description := described.get(row.revision.pk)) is not None:
             yield withdrawn(description, newest.withdrawal)
         else:
-            directory = directories[row.revision.pk]
-            yield _reduced(newest, row.revision, pid_url(row.name), directory)
+            yield _reduced(newest, row.revision, pid_url(row.name))
 
 
 def _head(mlmodel: MLModel) -> Revision:
@@ -186,7 +183,7 @@ def _head(mlmodel: MLModel) -> Revision:
     return head
 
 
-def _reduced(newest: Description, revision: Revision, pid: str, directory: str) -> Description:
+def _reduced(newest: Description, revision: Revision, pid: str) -> Description:
     """A reduced record: the values of the version's card, and the addresses of the newest version.
 
     Facts from its files and the text of its card are absent.
@@ -208,7 +205,7 @@ def _reduced(newest: Description, revision: Revision, pid: str, directory: str) 
         title=facts.title or newest.name,
         version=facts.version or revision.oid[:10],
         oid=revision.oid,
-        tree_oid=directory,
+        tree_oid=revision.directory_oid,
         created=revision.created_at,
         published=max(revision.created_at, revision.mlmodel.created_at),
         modified=newest.modified,

@@ -113,7 +113,10 @@ def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
     """Key of each revision of ``source`` to its copy."""
     # Locked too: garbage collection may delete unreachable revisions at any time.
     originals = list(source.revisions.select_for_update(no_key=True).order_by("pk"))
-    columns = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
+    columns = (
+        *("oid", "tree_oid", "directory_oid", "file_count", "size_bytes"),
+        *("author_id", "author_line", "message", "created_at", "card"),
+    )
     copies = Revision.objects.bulk_create(
         [
             Revision(mlmodel=copy, **{column: getattr(row, column) for column in columns})

@@ -46,6 +46,9 @@ def revision_write(actor: Actor, mlmodel: MLModel, draft: RevisionDraft) -> Revi
         oid=oid,
         defaults={
             "tree_oid": snapshot.tree_oid,
+            "directory_oid": snapshot.directory_oid,
+            "file_count": len(snapshot.entries),
+            "size_bytes": snapshot.size_bytes,
             "parent": parent,
             "author": author,
             "author_line": author_line,

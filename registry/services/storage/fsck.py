@@ -224,9 +224,15 @@ def _misnamed_files() -> Iterator[File]:
 
 def _revision_mismatch(revision: Revision) -> str:
     """How the recomputed tree or commit id differs from the row's; "" if they agree."""
-    tree = tree_oid(dict(revision.files.values_list("path", "oid")))
+    columns = "path", "oid", "blob__git_oid", "blob__size_bytes"
+    files = list(revision.files.values_list(*columns))
+    tree = tree_oid({path: oid for path, oid, *_ in files})
     if tree != revision.tree_oid:
         return f"its files give tree {tree}, not {revision.tree_oid}"
+    directory = tree_oid({path: oid for path, _, oid, _ in files})
+    sums = directory, len(files), sum(size_bytes for *_, size_bytes in files)
+    if sums != (revision.directory_oid, revision.file_count, revision.size_bytes):
+        return "its directory id, number or size of files are not those of its files"
     oid = commit_oid(
         tree=tree,
         parent=revision.parent.oid if revision.parent else None,

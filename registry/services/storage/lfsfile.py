@@ -50,6 +50,8 @@ from registry.tables import (
 )
 
 _AT_ONCE = 500
+#: Columns of revisions that a removal of files from the history changes.
+_REWRITTEN = ["oid", "tree_oid", "directory_oid", "file_count", "size_bytes", "card"]
 #: Reason in the tombstone of a rewritten version.
 _ERASED = "Large files were erased from its history."
 
@@ -102,7 +104,7 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
         identifiers_retire(mlmodel, changed, reason=_ERASED)
         erased = doomed.count()
         doomed.delete()
-        Revision.objects.bulk_update(changed, ["oid", "tree_oid", "card"], batch_size=_AT_ONCE)
+        Revision.objects.bulk_update(changed, _REWRITTEN, batch_size=_AT_ONCE)
         identifiers_mint(mlmodel, changed)
         there = File.objects.filter(revision=OuterRef("revision"), path=OuterRef("path"))
         Graph.objects.filter(~Exists(there), revision__in=[row.pk for row in changed]).delete()
@@ -167,8 +169,12 @@ def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
         if not gone and parent is row.parent:
             continue
         if gone:
-            files = row.files.exclude(path__in=gone).values_list("path", "oid")
-            row.tree_oid = tree_oid(dict(files.iterator()))
+            files = row.files.exclude(path__in=gone).select_related("blob")
+            left = {file.path: file for file in files.iterator()}
+            row.tree_oid = tree_oid({path: file.oid for path, file in left.items()})
+            row.directory_oid = tree_oid({path: file.blob.git_oid for path, file in left.items()})
+            row.file_count = len(left)
+            row.size_bytes = sum(file.blob.size_bytes for file in left.values())
         if README in gone:
             row.card = {}
         row.oid = commit_oid(

@@ -14,12 +14,18 @@ class Revision(models.Model):
 
     ``card`` is the parsed front matter of its README.md, with unknown keys; ``author_line`` is
     the ``Name <email> seconds zone`` of the commit object, from which the id can be recomputed.
+    ``directory_oid`` is the git tree id over the files' own bytes, as Software Heritage computes it
+    of a download; it differs from ``tree_oid`` if that has pointers in place of large files.
+    ``file_count`` and ``size_bytes`` are sums over the files, which never change.
     """
 
     uuid = uuid_column()
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="revisions")
     oid = oid_column()
     tree_oid = oid_column()
+    directory_oid = oid_column()
+    file_count = models.PositiveIntegerField(default=0)
+    size_bytes = models.BigIntegerField(default=0)
     parent = models.ForeignKey("self", models.RESTRICT, null=True, related_name="children")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="revisions"

@@ -15,7 +15,6 @@ from registry.selectors.fair.description.description import (
     describe_revisions,
     head_validators,
 )
-from registry.selectors.fair.description.files import directory_oids
 from registry.selectors.fair.description.lineage import describe_datasets
 
 __all__ = [
@@ -24,6 +23,5 @@ __all__ = [
     "describe_datasets",
     "describe_many",
     "describe_revisions",
-    "directory_oids",
     "head_validators",
 ]

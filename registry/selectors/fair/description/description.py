@@ -19,7 +19,6 @@ from registry.selectors.fair.description.cache import cache_keys, cached
 from registry.selectors.fair.description.files import (
     describe_files,
     describe_tests,
-    directory_oid,
     snippet_of,
 )
 from registry.selectors.fair.description.history import ActivityInputs
@@ -116,6 +115,9 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
         files=describe_files(
             files, address, oid, inputs.tables if mlmodel.gate == Gate.OPEN else {}
         ),
+        files_omitted=max(0, revision.file_count - len(files)),
+        bytes_omitted=max(0, revision.size_bytes - sum(row.blob.size_bytes for row in files)),
+        file_list_url=address.file_list(oid),
         network=network,
         tests=describe_tests(inputs.tests.get(pk, ()), files, address, oid),
         evaluations=(*metadata.card.evaluations, *accuracy_of(builds, metadata.task)),
@@ -150,7 +152,7 @@ def _identity(
         "version": identifiers.tag or card.version or oid[:10],
         "versions": identifiers.versions,
         "oid": oid,
-        "tree_oid": directory_oid(revision, inputs.files.get(revision.pk, ())),
+        "tree_oid": revision.directory_oid,
         "created": revision.created_at,
         "published": published,
         "modified": max((published, mlmodel.updated_at, *changes)),

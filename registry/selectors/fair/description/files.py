@@ -1,17 +1,63 @@
 """Files of a version: their descriptions, their directory id, and code that loads them."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from django.db.models import OuterRef, Q, Subquery
+
 from registry.fair.addresses import RepositoryAddress
+from registry.fair.card.card import LICENSE_FILES
 from registry.fair.datatable import table_format
 from registry.fair.files import media_type, role
 from registry.fair.parts import FileDescription, NetworkDescription, TensorDescription
+from registry.selectors.repository.contents import CONFIG_PATHS
 from registry.selectors.results.datatable import Tables
 from registry.selectors.results.testtensor import test_path
-from registry.storage.git import tree_oid
 from registry.tables import Blob, File, Revision, TestTensor
+from registry.validation.labels import LIBRARY_FILES
+
+#: Upper bound on the first files by path of a version that its description lists.
+MAX_FILES = 200
+#: Files that tell what a version is, listed wherever they are in the order of paths.
+_TELLING = (
+    *("README.md", ".gitattributes", "CITATION.cff", "samples.npz"),
+    *("requirements.txt", "environment.yml", "model.onnx", "model.safetensors"),
+    *(*LICENSE_FILES, *CONFIG_PATHS, *LIBRARY_FILES),
+)
+
+
+def listed_files(
+    revisions: Collection[Revision], telling: Mapping[int, Collection[str]]
+) -> dict[int, list[File]]:
+    """Key of a revision to the files that its description lists, by path, with their blobs.
+
+    All of them or, of more than :data:`MAX_FILES`, the first by path and those that tell what the
+    version is: at most two queries, and a bounded number of rows for each revision.
+
+    Args:
+        telling: Key of a revision to paths that are listed whatever their position.
+    """
+    large = [one.pk for one in revisions if one.file_count > MAX_FILES]
+    condition = Q(revision__in={one.pk for one in revisions} - set(large))
+    for key, last in _last_listed(large).items():
+        paths = {*_TELLING, *telling.get(key, ())}
+        condition |= Q(revision=key, path__lte=last) | Q(revision=key, path__in=paths)
+    files: dict[int, list[File]] = {}
+    rows = File.objects.filter(condition).select_related("blob")
+    for row in rows.order_by("path"):
+        files.setdefault(row.revision_id, []).append(row)
+    return files
+
+
+def _last_listed(keys: Collection[int]) -> dict[int, str]:
+    """Key of a revision to the path of the last of its first :data:`MAX_FILES` files."""
+    if not keys:
+        return {}
+    paths = File.objects.filter(revision=OuterRef("pk")).order_by("path").values("path")
+    last = Subquery(paths[MAX_FILES - 1 : MAX_FILES])
+    rows = Revision.objects.filter(pk__in=keys).values_list("pk", last)
+    return {key: path for key, path in rows if path is not None}
 
 
 def describe_files(
@@ -38,25 +84,6 @@ def describe_tests(
         url = address.file(oid, path) if is_published else address.test(oid, path)
         described.append(_describe(path, url, row.blob))
     return tuple(described)
-
-
-def directory_oid(revision: Revision, files: Collection[File]) -> str:
-    """Git tree id over the files' own bytes, as Software Heritage computes it of a download.
-
-    It differs from the version's own tree where that has pointers in place of large files.
-    ``files`` are all files of the revision, with their blobs.
-    """
-    if not any(file.is_lfs for file in files):
-        return revision.tree_oid
-    return tree_oid({file.path: file.blob.git_oid for file in files})
-
-
-def directory_oids(revisions: Collection[Revision]) -> dict[int, str]:
-    """Key of a revision to its :func:`directory_oid`; one query."""
-    files: dict[int, list[File]] = {revision.pk: [] for revision in revisions}
-    for row in File.objects.filter(revision__in=files).select_related("blob"):
-        files[row.revision_id].append(row)
-    return {revision.pk: directory_oid(revision, files[revision.pk]) for revision in revisions}
 
 
 def snippet_of(address: RepositoryAddress, oid: str, network: NetworkDescription | None) -> str:

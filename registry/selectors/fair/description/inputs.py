@@ -8,6 +8,7 @@ from django.db.models import OuterRef, Subquery
 from registry.fair.parts import Agent, NetworkDescription
 from registry.selectors.fair.description.agents import person_agent, users_of
 from registry.selectors.fair.description.builds import DescribedBuild, describe_builds, live_builds
+from registry.selectors.fair.description.files import listed_files
 from registry.selectors.fair.description.history import (
     History,
     MeasurementIndex,
@@ -25,6 +26,7 @@ from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.source import source_pids
 from registry.selectors.results.datatable import Tables, data_tables
 from registry.selectors.results.graph import network_of
+from registry.selectors.results.testtensor import test_path
 from registry.states import RepositoryKind
 from registry.tables import Assessment, Derivation, File, Graph, Revision, TestTensor, User
 
@@ -34,7 +36,8 @@ class DescriptionInputs:
     """Mappings by key of the revision, unless stated otherwise; empty values have no key.
 
     Attributes:
-        files: With their blobs, by path.
+        files: With their blobs, by path; see
+            :func:`registry.selectors.fair.description.files.listed_files`.
         networks: Of the primary ONNX file.
         tables: Of files of data sets; gated ones are included.
         tests: Test tensors of the network with their blobs, by set, inputs first.
@@ -70,7 +73,9 @@ def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
     ``revisions`` come with their MLModels and namespaces.
     """
     keys = [revision.pk for revision in revisions]
-    files = _files(keys)
+    graphs = _graphs(keys)
+    tests = _tests(graphs)
+    files = listed_files(revisions, _described_paths(graphs, tests))
     metadata = {
         one.pk: declared_metadata(
             one,
@@ -83,7 +88,6 @@ def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
     measurements = measurement_details(records_to_read(live, histories.values()))
     builds = describe_builds(live, measurements)
     uploaders = uploaders_of(histories.values())
-    graphs = _graphs(keys)
     sources = _sources(keys)
     people: set[int | None] = set()
     for one in revisions:
@@ -96,7 +100,7 @@ def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
         identifiers=identifiers_of(revisions),
         networks={key: network_of(graph) for key, graph in graphs.items()},
         tables=_data_tables(revisions, files),
-        tests=_tests(graphs),
+        tests=tests,
         builds=builds,
         histories=histories,
         measurements=measurement_index(live, histories.values(), measurements),
@@ -110,12 +114,14 @@ def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
     )
 
 
-def _files(keys: Collection[int]) -> dict[int, list[File]]:
-    files: dict[int, list[File]] = {}
-    rows = File.objects.filter(revision__in=keys).select_related("blob")
-    for row in rows.order_by("path"):
-        files.setdefault(row.revision_id, []).append(row)
-    return files
+def _described_paths(
+    graphs: Mapping[int, Graph], tests: Mapping[int, Sequence[TestTensor]]
+) -> dict[int, list[str]]:
+    """Key of a revision to the paths of its network and its test tensors."""
+    return {
+        key: [graph.path, *(test_path(row) for row in tests.get(key, ()))]
+        for key, graph in graphs.items()
+    }
 
 
 def _data_tables(revisions: Sequence[Revision], files: Mapping[int, Sequence[File]]) -> Tables:

@@ -46,7 +46,7 @@ def declared_metadata(
 ) -> DeclaredMetadata:
     """The declared metadata of a version, loaded with its MLModel and namespace.
 
-    ``blobs`` maps the paths of all its files to their blobs.
+    ``blobs`` maps the paths of its listed files to their blobs.
     """
     urls = {path: address.file(revision.oid, path) for path in blobs}
     card = read(
@@ -58,13 +58,16 @@ def declared_metadata(
     return DeclaredMetadata(
         card=card,
         task=card.task or loader_of(config)[1] or None,
-        library=_library(card.library, blobs, config),
+        library=_library(card.library, blobs, config, is_whole=len(blobs) >= revision.file_count),
         architectures=tuple(clean(name) for name in config.get("architectures", ())),
     )
 
 
-def _library(declared: str | None, paths: Collection[str], config: Mapping[str, Any]) -> str | None:
-    if declared and not disproof(declared, paths):
+def _library(
+    declared: str | None, paths: Collection[str], config: Mapping[str, Any], *, is_whole: bool
+) -> str | None:
+    # Missing files disprove nothing unless all files are known.
+    if declared and not (is_whole and disproof(declared, paths)):
         return declared
     return library_of({}, paths, config) or proven_library(paths)
 
