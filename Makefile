@@ -81,7 +81,7 @@ but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
 ON_POSTGRES = $(call but,registry,migrations) \
 	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
 	$(call but,registry/repository,tree_property) \
-	$(call but,registry/storage,filesystem git s3 tree) \
+	$(call but,registry/storage,filesystem foldertree git s3 tree) \
 	$(call files,registry/search,catalogue catalogue_sight index_concurrency outbox summary) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
@@ -89,7 +89,7 @@ ON_POSTGRES = $(call but,registry,migrations) \
 	$(call files,hub/api,access account assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \
-	$(call files,hub/fair,catalog many measurements oai sitemap tombstone) \
+	$(call files,hub/fair,catalog large many measurements oai sitemap tombstone) \
 	$(call files,contract,publish results) \
 	$(call files,workers/jobs,inspect lease post reproduce testtensor trial_store webhook)
 

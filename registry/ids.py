@@ -6,6 +6,7 @@ in all tables.
 
 import re
 import uuid
+from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import models
@@ -35,6 +36,16 @@ RESERVED_NAMESPACES = frozenset({
     "terms", "tokens", "trials", "tuning", "undefined", "uploads", "user", "users", "v1",
     "well-known", "xet",
 })  # fmt: skip
+
+
+class PathField(models.CharField):  # type: ignore[type-arg]
+    """A path in a revision, which every database compares and sorts byte by byte."""
+
+    def db_parameters(self, connection: Any) -> Any:
+        """The collation depends on the database; that of SQLite compares bytes by itself."""
+        parameters = super().db_parameters(connection)
+        collation = "C" if connection.vendor == "postgresql" else None
+        return {**parameters, "collation": collation}
 
 
 def parse_uuid(text: object) -> uuid.UUID:

@@ -1,8 +1,10 @@
 """Facts, builds and creation of models."""
 
+from typing import Any
+
 from hpcfair.errors import Conflict
 from hpcfair.paths import checked_name
-from hpcfair.transport import Transport, quoted
+from hpcfair.transport import Transport, pages, quoted
 from hpcfair.types import Build, Finding, MLModel
 
 
@@ -14,7 +16,20 @@ def address(name: str) -> str:
 def info(http: Transport, name: str) -> MLModel:
     """Everything that the hub states about a model. Raises ModelNotFound if it does not exist, or
     is private."""
-    return MLModel.from_json(http.get(address(name)))
+    answer = http.get(address(name))
+    return MLModel.from_json(with_files(http, name, answer, answer.get("revision")))
+
+
+def with_files(
+    http: Transport, name: str, answer: dict[str, Any], oid: str | None
+) -> dict[str, Any]:
+    """``answer``, the JSON of a model or a revision with the commit id ``oid``, with all files: the
+    hub sends the first, and a cursor of the others."""
+    cursor = answer.get("files_next")
+    if not cursor:
+        return answer
+    others = pages(http, f"{address(name)}/files", {"revision": oid}, cursor=cursor)
+    return {**answer, "files": [*answer["files"], *others]}
 
 
 def ensure(http: Transport, name: str, *, visibility: str | None = None) -> None:

@@ -1,8 +1,9 @@
 """Revisions: immutable snapshots of a model's files."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from hpcfair.mlmodel import address
+from hpcfair.mlmodel import address, with_files
 from hpcfair.transport import Transport, pages, quoted
 from hpcfair.types import Revision
 
@@ -10,7 +11,7 @@ from hpcfair.types import Revision
 def revision(http: Transport, name: str, rev: str) -> Revision:
     """The revision of a branch, tag or commit id. Raises RevisionNotFound if there is no such
     name."""
-    return Revision.from_json(http.get(f"{address(name)}/revisions/{quoted(rev)}"))
+    return _read(http, name, http.get(f"{address(name)}/revisions/{quoted(rev)}"))
 
 
 def revisions(http: Transport, name: str, rev: str | None = None) -> Iterator[Revision]:
@@ -41,7 +42,7 @@ def commit(
     operations = [{"op": "add", "path": path, "sha256": digest} for path, digest in add.items()]
     operations += [{"op": "delete", "path": path} for path in delete]
     body = {"branch": branch, "message": message, "parent": parent, "operations": operations}
-    return Revision.from_json(http.post(f"{address(name)}/commits", body))
+    return _read(http, name, http.post(f"{address(name)}/commits", body))
 
 
 def copy(http: Transport, name: str, source: str, original: Revision, branch: str) -> Revision:
@@ -58,7 +59,11 @@ def copy(http: Transport, name: str, source: str, original: Revision, branch: st
         "parent": None,
         "operations": operations,
     }
-    return Revision.from_json(http.post(f"{address(name)}/commits", body))
+    return _read(http, name, http.post(f"{address(name)}/commits", body))
+
+
+def _read(http: Transport, name: str, answer: dict[str, Any]) -> Revision:
+    return Revision.from_json(with_files(http, name, answer, answer["oid"]))
 
 
 def branch_make(http: Transport, name: str, branch: str, revision: str) -> None:

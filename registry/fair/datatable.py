@@ -11,6 +11,8 @@ _FORMATS = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
 }
+#: In lower case, with the dot.
+TABLE_SUFFIXES = tuple(_FORMATS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

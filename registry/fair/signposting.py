@@ -199,14 +199,14 @@ def _items(description: Description, page: str) -> list[Link]:
         items.append(zipped)
     if description.files_omitted and not description.is_withdrawn:
         items.append(typed(page, "item", description.file_list_url, "application/json"))
-    return items + [
-        typed(page, "item", file.url, file.media_type) for file in _files(description)
-    ]
+    return items + [typed(page, "item", file.url, file.media_type) for file in _files(description)]
 
 
 def _item_urls(description: Description) -> list[str]:
-    files = [file.url for file in _files(description)]
-    return [description.crate_url, *files] if description.has_crate else files
+    items = [description.crate_url] if description.has_crate else []
+    if description.files_omitted and not description.is_withdrawn:
+        items.append(description.file_list_url)
+    return items + [file.url for file in _files(description)]
 
 
 def _files(description: Description) -> tuple[FileDescription, ...]:

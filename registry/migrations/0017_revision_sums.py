@@ -1,5 +1,5 @@
 """Stores with each revision the number, the size and the directory id of its files, which records
-name without reading the files."""
+name without reading the files; and git trees, which commits share. Paths are sorted by bytes."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.core.validators import RegexValidator
 from django.db import migrations, models
 from django.db.models import Exists, F, OuterRef
 
+from registry.ids import PathField
 from registry.storage.git import tree_oid
 
 _SUMS = """
@@ -56,6 +57,40 @@ class Migration(migrations.Migration):
             model_name="revision",
             name="size_bytes",
             field=models.BigIntegerField(default=0),
+        ),
+        migrations.CreateModel(
+            name="Tree",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "oid",
+                    models.CharField(
+                        max_length=40, validators=[RegexValidator("^[0-9a-f]{40}$")]
+                    ),
+                ),
+                ("content", models.BinaryField()),
+                (
+                    "mlmodel",
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="trees", to="registry.mlmodel"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("mlmodel", "oid"), name="tree_unique")
+                ],
+            },
+        ),
+        migrations.AlterField(
+            model_name="file",
+            name="path",
+            field=PathField(max_length=1024),
         ),
         migrations.RunSQL(_SUMS, migrations.RunSQL.noop),
         migrations.RunPython(fill, migrations.RunPython.noop),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 _FILE_MODE = b"100644"
 _FOLDER_MODE = b"40000"
+_ENTRY = re.compile(rb"(100644|40000) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 def blob_oid(data: bytes) -> str:
@@ -68,6 +69,16 @@ def folder_oids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     return dict(root.oids_below(""))
 
 
+def tree_objects(files: Iterable[tuple[str, str]]) -> tuple[str, dict[str, bytes]]:
+    """The id of the root tree over ``files`` (pairs of path, blob id), and id to content of it and
+    of all trees below."""
+    root = GitTree()
+    for path, oid in files:
+        root.put(path, oid)
+    contents = dict(root.changed())
+    return root.oid, contents
+
+
 def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str) -> str:
     """The id of a commit: see :func:`commit_content`."""
     content = commit_content(tree=tree, parent=parent, author_line=author_line, message=message)
@@ -98,6 +109,16 @@ def tree_content(files: Mapping[str, str], folders: Mapping[str, str]) -> bytes:
         mode + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid)
         for name, mode, oid in sorted(entries)
     )
+
+
+def tree_entries(content: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """The inverse of :func:`tree_content`: name to blob id of files, name to tree id of folders."""
+    files: dict[str, str] = {}
+    folders: dict[str, str] = {}
+    for mode, name, oid in _ENTRY.findall(content):
+        entries = files if mode == _FILE_MODE else folders
+        entries[name.decode()] = oid.hex()
+    return files, folders
 
 
 def object_oid(kind: str, content: bytes) -> str:

@@ -12,6 +12,7 @@ from registry.tables.people.account import DeviceGrant, Membership, Namespace, T
 from registry.tables.people.signin import SignInAttempts
 from registry.tables.repository.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.repository.revision import File, Ref, Revision
+from registry.tables.repository.tree import Tree
 from registry.tables.results.build import Build, BuildFile
 from registry.tables.results.graph import Graph
 from registry.tables.results.passes import PassPortfolio, PassTrial
@@ -43,6 +44,6 @@ __all__ = [
     "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry",
     "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction",
     "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "Tag", "Target", "TestTensor", "Token", "Trial", "Upload", "User", "Webhook", "WebhookDelivery",
-    "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload", "User", "Webhook",
+    "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -45,26 +45,30 @@ def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
         for prefix in _prefixes(path):
             other = spellings.setdefault(_folded(prefix), prefix)
             if other != prefix:
-                first, second = sorted((other, prefix))
-                yield (
-                    path,
-                    Invalid(
-                        "case_collision",
-                        f"{first!r} and {second!r} are the same name on some file systems.",
-                        "Use the same spelling, or rename one.",
-                    ),
-                )
+                yield path, case_collision(other, prefix)
                 break
             if prefix != path and prefix in names:
-                yield (
-                    path,
-                    Invalid(
-                        "invalid_path",
-                        f"{prefix!r} is a file, so {path!r} cannot be in it.",
-                        "Rename one of them, or delete it in the same commit.",
-                    ),
-                )
+                yield path, file_in_the_way(prefix, path)
                 break
+
+
+def case_collision(one: str, other: str) -> Invalid:
+    """The error for two paths that differ only by case or Unicode normalisation."""
+    first, second = sorted((one, other))
+    return Invalid(
+        "case_collision",
+        f"{first!r} and {second!r} are the same name on some file systems.",
+        "Use the same spelling, or rename one.",
+    )
+
+
+def file_in_the_way(file: str, path: str) -> Invalid:
+    """The error for a ``file`` that another path would have to be below."""
+    return Invalid(
+        "invalid_path",
+        f"{file!r} is a file, so {path!r} cannot be in it.",
+        "Rename one of them, or delete it in the same commit.",
+    )
 
 
 def check_once(paths: Iterable[str]) -> None:

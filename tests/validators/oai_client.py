@@ -36,7 +36,7 @@ def main() -> None:
     prefixes = [one.metadataPrefix for one in client.ListMetadataFormats()]
     assert prefixes == ["oai_dc", "oai_datacite", "datacite"]
     records = list(client.ListRecords(metadataPrefix="oai_dc"))
-    assert [one.deleted for one in records] == [False, False, True, False, True]
+    assert [one.deleted for one in records] == [False, False, True, False, False, False, True]
     assert records[1].metadata["creator"] == ["Josiah Carberry", "Ada Beispiel"]
     assert records[3].header.setSpecs == ["datasets"]
     one = client.GetRecord(metadataPrefix="oai_datacite", identifier="any")

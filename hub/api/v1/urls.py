@@ -34,6 +34,7 @@ urlpatterns = [
     path("models", mlmodel.MLModelsView.as_view()),
     path(MODEL, mlmodel.MLModelView.as_view()),
     path(f"{MODEL}/commits", revision.CommitsView.as_view()),
+    path(f"{MODEL}/files", file.FilesView.as_view()),
     path(f"{MODEL}/revisions", revision.RevisionsView.as_view()),
     path(f"{MODEL}/revisions/<path:revision>", revision.RevisionView.as_view()),
     path(f"{MODEL}/refs", revision.RefsView.as_view()),

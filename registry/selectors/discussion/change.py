@@ -110,6 +110,14 @@ def merge_base(pull: Discussion, target: Revision, line: Revision) -> Revision |
     return common_ancestor(target, pull.parted_at or line)
 
 
+def oids_of(revision: Revision | None) -> dict[str, tuple[str, bool]]:
+    """Path to git object id, and whether it is a large file; empty for ``None``."""
+    if revision is None:
+        return {}
+    rows = revision.files.values_list("path", "oid", "is_lfs")
+    return {path: (oid, is_lfs) for path, oid, is_lfs in rows}
+
+
 def changes_of(pull: Discussion, *, limit: int = 300) -> Difference:
     """The pull request's changes since its common ancestor with the target branch."""
     base, line = base_of(pull)
@@ -124,7 +132,7 @@ def conflicts_of(pull: Discussion) -> list[str]:
     base = merge_base(pull, target, line)
     if base == target:
         return []
-    return three_way(_oids(base), _oids(target), _oids(line)).conflicts
+    return three_way(oids_of(base), oids_of(target), oids_of(line)).conflicts
 
 
 def diff_of(pull: Discussion) -> str:
@@ -152,10 +160,3 @@ def diff_of(pull: Discussion) -> str:
             break
         parts.append(text)
     return "".join(parts)
-
-
-def _oids(revision: Revision | None) -> dict[str, tuple[str, bool]]:
-    if revision is None:
-        return {}
-    rows = revision.files.values_list("path", "oid", "is_lfs")
-    return {path: (oid, is_lfs) for path, oid, is_lfs in rows}

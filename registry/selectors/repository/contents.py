@@ -7,7 +7,7 @@ cached in memory by digest.
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -15,10 +15,14 @@ from typing import Any
 
 from django.db.models import Q
 
+from hpcfair.formats import FORMATS
 from registry.errors import Invalid, NotFound
+from registry.fair.datatable import TABLE_SUFFIXES
 from registry.selectors.repository.revision import file_get
 from registry.selectors.storage.blob import blob_open
+from registry.states import RepositoryKind
 from registry.tables import Blob, Revision
+from registry.validation.labels import LIBRARY_FILES
 from registry.validation.texts import unseen
 
 #: Files that :func:`config_of` reads.
@@ -33,6 +37,9 @@ _MOST_INDEX_BYTES = 16 << 20
 #: Of all files of an index together.
 _MOST_HEADERS_BYTES = 32 << 20
 _MOST_TEXT = 200
+_MOST_MARKS = 500
+#: Suffixes of networks and weights; PyTorch's weights may end in ".bin".
+_MARKS = (".bin", *(suffix for one in FORMATS for suffix in one.suffixes))
 _MOST_TEMPLATE = 20_000
 _SPECIAL_TOKENS = tuple(
     f"{name}_token" for name in ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
@@ -49,9 +56,11 @@ _BITS = {
 
 def described_blobs(revision: Revision) -> dict[str, Blob]:
     """Path to blob of the files that :func:`config_of` and :func:`parameters_of` read."""
-    described = Q(path__in=CONFIG_PATHS) | Q(path__endswith=_WEIGHTS_SUFFIX)
-    files = revision.files.filter(described).select_related("blob").order_by("path")
-    return {file.path: file.blob for file in files}
+    # Only those in the top folder count.
+    weights = Q(path__endswith=_WEIGHTS_SUFFIX) & ~Q(path__contains="/")
+    files = revision.files.filter(Q(path__in=CONFIG_PATHS) | weights)
+    rows = files.select_related("blob").order_by("path")[: _MOST_SHARDS + len(CONFIG_PATHS) + 1]
+    return {file.path: file.blob for file in rows}
 
 
 def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
@@ -63,6 +72,28 @@ def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
             with suppress(NotFound):
                 config |= _config_in(blob.sha256, path)
     return config
+
+
+def weights_among(names: Iterable[str]) -> list[str]:
+    """The file names, of those in the top folder, that :func:`parameters_of` needs."""
+    weights = sorted(name for name in names if name.endswith(_WEIGHTS_SUFFIX))
+    return weights[: _MOST_SHARDS + 1]
+
+
+def marking_paths(revision: Revision, kind: str) -> list[str]:
+    """Paths of files whose names tell what a version of this kind of repository is.
+
+    Of a model, networks and weights: the first :data:`_MOST_MARKS`; later files do not count. Of a
+    data set, the first table.
+    """
+    is_dataset = kind == RepositoryKind.DATASET
+    marks = Q(path__in=[] if is_dataset else LIBRARY_FILES)
+    for suffix in TABLE_SUFFIXES if is_dataset else _MARKS:
+        marks |= Q(path__iendswith=suffix)
+    if not is_dataset:
+        marks |= Q(path__contains="tfevents")
+    rows = revision.files.filter(marks).order_by("path").values_list("path", flat=True)
+    return list(rows[: 1 if is_dataset else _MOST_MARKS])
 
 
 def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:

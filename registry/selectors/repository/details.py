@@ -3,14 +3,15 @@
 from functools import cached_property
 from typing import Any
 
-from registry.selectors.repository.contents import config_of, described_blobs, parameters_of
-from registry.selectors.repository.revision import files_of
+from registry.selectors.repository.contents import (
+    config_of,
+    described_blobs,
+    marking_paths,
+    parameters_of,
+)
+from registry.selectors.repository.revision import MAX_LISTED, files_of
 from registry.tables import Blob, File, MLModel, Revision
 from registry.validation.labels import LabelValue, labels_of
-
-
-#: Upper bound on the files that are listed at once; longer lists are read in pages.
-MAX_LISTED = 1000
 
 
 class Details:
@@ -63,7 +64,8 @@ class Details:
     def labels(self) -> list[LabelValue]:
         if self._labels is not None:
             return self._labels
-        return labels_of(self.mlmodel.kind, self.revision.card, self.paths, self.config)
+        paths = marking_paths(self.revision, self.mlmodel.kind)
+        return labels_of(self.mlmodel.kind, self.revision.card, paths, self.config)
 
     @cached_property
     def task(self) -> str:

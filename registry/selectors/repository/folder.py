@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, QuerySet, Sum, Value, When
+from django.db.models import Count, F, Max, Sum, Value
 from django.db.models.functions import StrIndex, Substr
 
 from registry.errors import Invalid, NotFound
+from registry.selectors.repository.storedtree import folder_entries
+from registry.selectors.repository.tree import files_between
 from registry.tables import File, Revision
-from registry.validation.texts import unseen
 
 #: Entries of one page; a data set's folder may hold very many.
 PAGE = 500
@@ -52,54 +53,71 @@ def folder_get(revision: Revision, path: str, *, page: str = "1") -> Folder:
     Raises ``NotFound``: ``file_not_found`` if there is no such folder; ``Invalid``:
     ``invalid_cursor``.
     """
-    rows = _grouped(revision, path)
-    total = rows.count()
-    if not total and path:
+    entries = folder_entries(revision, path)
+    if entries is None:
         detail = f"Revision {revision.oid[:10]} has no folder {path[:200]!r}."
         raise NotFound("file_not_found", detail)
+    files, folders = entries
+    names = [*sorted(folders), *sorted(files)]
+    total = len(names)
     pages = max(1, -(-total // PAGE))
     if not (page.isascii() and page.isdigit() and len(page) < 10 and 1 <= int(page) <= pages):
         raise Invalid("invalid_cursor", f"The folder has {pages} pages, and no {page[:20]!r}.")
     first = (int(page) - 1) * PAGE
-    shown = list(rows[first : first + PAGE])
-    return Folder(path, _entries(revision, path, shown), total, int(page), pages)
+    shown = names[first : first + PAGE]
+    rows = _sums(revision, path, [name for name in shown if name in folders])
+    rows += _rows(revision, path, [name for name in shown if name not in folders])
+    return Folder(path, _with_changes(rows), total, int(page), pages)
 
 
-def _grouped(revision: Revision, path: str) -> "QuerySet[Any, Any]":
-    """One row for each entry: name, whether it is a file, number of files, bytes, last change."""
+def _sums(revision: Revision, path: str, names: list[str]) -> list[dict[str, Any]]:
+    """Name, number of files, bytes and last change of these folders in ``path``, in their order."""
+    if not names:
+        return []
     prefix = f"{path}/" if path else ""
-    files = revision.files.all() if not unseen(path) else revision.files.none()
-    if prefix:
-        # Not startswith, which compares without case on SQLite.
-        files = files.annotate(head=Substr("path", 1, len(prefix))).filter(head=prefix)
-    return (
+    # "0" is the character after "/". The folders are adjacent, so the range has few other files.
+    files = files_between(revision, f"{prefix}{names[0]}/", f"{prefix}{names[-1]}0")
+    grouped = (
         files.annotate(rest=Substr("path", len(prefix) + 1))
         .annotate(slash=StrIndex("rest", Value("/")))
-        .annotate(
-            name=Case(When(slash=0, then=F("rest")), default=Substr("rest", 1, F("slash") - 1)),
-            is_file=Case(When(slash=0, then=Value(1)), default=Value(0)),
-        )
-        .values("name", "is_file")
+        .filter(slash__gt=0)
+        .annotate(name=Substr("rest", 1, F("slash") - 1))
+        .values("name")
         .annotate(files=Count("pk"), size=Sum("blob__size_bytes"), changed=Max("changed_in_id"))
-        .order_by("is_file", "name")
     )
+    rows = {row["name"]: row for row in grouped}
+    return [{**rows[name], "path": f"{prefix}{name}", "file": None} for name in names]
 
 
-def _entries(revision: Revision, path: str, shown: list[dict[str, Any]]) -> list[FolderEntry]:
+def _rows(revision: Revision, path: str, names: list[str]) -> list[dict[str, Any]]:
+    """The same values of files in ``path``."""
     prefix = f"{path}/" if path else ""
-    paths = [f"{prefix}{row['name']}" for row in shown if row["is_file"]]
-    files = {
-        file.path: file for file in revision.files.filter(path__in=paths).select_related("blob")
-    }
-    changes = Revision.objects.select_related("author").in_bulk({row["changed"] for row in shown})
+    rows = revision.files.filter(path__in=[f"{prefix}{name}" for name in names])
+    files = {file.path: file for file in rows.select_related("blob")}
+    return [
+        {
+            "name": name,
+            "path": file.path,
+            "file": file,
+            "files": 1,
+            "size": file.blob.size_bytes,
+            "changed": file.changed_in_id,
+        }
+        for name in names
+        if (file := files.get(f"{prefix}{name}")) is not None
+    ]
+
+
+def _with_changes(rows: list[dict[str, Any]]) -> list[FolderEntry]:
+    changes = Revision.objects.select_related("author").in_bulk({row["changed"] for row in rows})
     return [
         FolderEntry(
             name=row["name"],
-            path=f"{prefix}{row['name']}",
-            file=files.get(f"{prefix}{row['name']}") if row["is_file"] else None,
+            path=row["path"],
+            file=row["file"],
             files=row["files"],
             size_bytes=row["size"],
             changed_in=changes[row["changed"]],
         )
-        for row in shown
+        for row in rows
     ]

@@ -1,6 +1,7 @@
 """Reads of revisions, their files, branches and tags."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -9,12 +10,15 @@ from django.db.models.expressions import RawSQL
 from registry.errors import NotFound
 from registry.fair.files import role
 from registry.ids import OID_RE
-from registry.selectors.storage.blob import blob_open
+from registry.pagination import Page, keyset_page
+from registry.selectors.storage.blob import AT_ONCE, blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
 from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
+#: Upper bound on the files that are listed at once; longer lists are read in pages.
+MAX_LISTED = 1000
 #: Roles of files that describe the others; to read one is no download.
 _ABOUT_OTHERS = frozenset({"card", "licence", "environment"})
 
@@ -95,15 +99,37 @@ def files_of(revision: Revision) -> QuerySet[File]:
     return revision.files.select_related("blob").order_by("path")
 
 
+def files_page(
+    revision: Revision, *, cursor: str | None = None, limit: int = MAX_LISTED
+) -> Page[File]:
+    """The first files of a revision with their blobs, or those after ``cursor``, by path.
+
+    Raises ``Invalid``: ``invalid_cursor``.
+    """
+    name = f"file.{revision.uuid}"
+    rows = files_of(revision)
+    return keyset_page(rows, name=name, cursor=cursor, limit=limit, order=("path",))
+
+
 def file_get(revision: Revision, path: str) -> File:
     """The file at ``path``. Raises ``NotFound``: ``file_not_found``."""
+    return files_get(revision, [path])[path]
+
+
+def files_get(revision: Revision, paths: Sequence[str]) -> dict[str, File]:
+    """Path to file, with its blob, for all ``paths``. Raises ``NotFound``: ``file_not_found``."""
     # No path holds a control character, and PostgreSQL rejects NUL.
-    file = None if unseen(path) else files_of(revision).filter(path=path).first()
-    if file is None:
+    valid = [path for path in paths if not unseen(path)]
+    files: dict[str, File] = {}
+    for start in range(0, len(valid), AT_ONCE):
+        rows = revision.files.filter(path__in=valid[start : start + AT_ONCE])
+        files |= {file.path: file for file in rows.select_related("blob")}
+    missing = next((path for path in paths if path not in files), None)
+    if missing is not None:
         raise NotFound(
-            "file_not_found", f"Revision {revision.oid[:10]} has no file {path[:200]!r}."
+            "file_not_found", f"Revision {revision.oid[:10]} has no file {missing[:200]!r}."
         )
-    return file
+    return files
 
 
 def main_path(revision: Revision) -> str | None:

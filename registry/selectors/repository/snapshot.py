@@ -1,58 +1,168 @@
-"""All files of a revision, stored or about to be, as one value."""
+"""The files of a revision about to be made, as changes to those of a stored one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from registry.selectors.repository.contents import parameters_of
-from registry.selectors.repository.revision import files_of
+from registry.selectors.repository.contents import CONFIG_PATHS, parameters_of, weights_among
+from registry.selectors.repository.storedtree import StoredTrees
 from registry.selectors.storage.blob import blob_open
-from registry.storage.git import blob_oid, lfs_pointer, tree_oid
-from registry.tables import Blob, Revision
+from registry.storage.foldertree import FolderTree
+from registry.storage.git import blob_oid, lfs_pointer
+from registry.tables import Blob, File, Revision
 from registry.validation.card import Card, check_size, parse
 
 README = "README.md"
+# Databases bound the number of values in one query.
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A file's blob, its git object id in the tree, and the key of the revision that put it there.
-
-    ``changed_in`` is ``None`` for the revision being made.
-    """
+    """A file's blob, and its git object id in the tree."""
 
     blob: Blob
     oid: str
     is_lfs: bool
-    changed_in: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """All files of a revision.
 
     Attributes:
-        entries: Path to entry.
-        tree_oid: Id of their git tree.
-        directory_oid: Id of the git tree over their own bytes, without pointers.
+        base: Its files stay, except those that are removed or put; ``None`` for none.
+        put: Path to entry of the files that are added or changed.
+        removed: Paths of files of ``base`` that are left out.
+        keeps_changes: Whether files that stay keep the revision that last changed them.
+        tree_oid: Id of the git tree.
+        directory_oid: Id of the git tree over the files' own bytes, without pointers.
+        trees: Id to content of tree objects that may not be stored yet.
+        file_count: Number of all files.
+        size_bytes: Size of all files.
         card: The parsed README.md, empty without one.
+        configs: Path to blob of the configuration files.
         parameters: Number of parameters in the safetensors files; ``None`` if unknown.
     """
 
-    entries: Mapping[str, SnapshotEntry]
+    base: Revision | None
+    put: Mapping[str, SnapshotEntry]
+    removed: Collection[str]
+    keeps_changes: bool
     tree_oid: str
     directory_oid: str
+    trees: Mapping[str, bytes]
+    file_count: int
+    size_bytes: int
     card: Card
+    configs: Mapping[str, Blob]
     parameters: int | None
 
     @property
     def new_blobs(self) -> list[Blob]:
-        """Blobs of the files that the revision being made adds or changes."""
-        return [entry.blob for entry in self.entries.values() if entry.changed_in is None]
+        """Blobs of the files that are added or changed."""
+        return [entry.blob for entry in self.put.values()]
 
-    @property
-    def size_bytes(self) -> int:
-        """Size of all files."""
-        return sum(entry.blob.size_bytes for entry in self.entries.values())
+
+class SnapshotBuilder:
+    """Changes the files of a revision step by step.
+
+    Reads the folders on the way to the changed paths, and the rows of replaced or removed files:
+    the costs do not grow with the number of other files.
+    """
+
+    def __init__(self, base: Revision | None, *, keeps_changes: bool = True) -> None:
+        self._base = base
+        self._keeps_changes = keeps_changes
+        self._stored = StoredTrees(base) if base else None
+        self.tree = self._folders(self._stored, base.tree_oid if base else "")
+        self._put: dict[str, SnapshotEntry] = {}
+        # Paths of the base that are removed, or replaced by others.
+        self._gone: set[str] = set()
+
+    def remove(self, path: str) -> None:
+        """Remove the file at ``path``."""
+        self._gone.add(path)
+        self.tree.remove(path)
+
+    def put(self, path: str, entry: SnapshotEntry, *, before: str | None) -> None:
+        """Put a file; ``before`` is the id of the file at ``path`` in the base.
+
+        Putting identical content changes nothing.
+        """
+        self.tree.put(path, entry.oid)
+        if before == entry.oid:
+            self._gone.discard(path)
+            return
+        self._put[path] = entry
+        if before is not None:
+            self._gone.add(path)
+
+    def blobs(self, paths: Collection[str]) -> dict[str, Blob]:
+        """Path to blob of those of ``paths`` that are files now."""
+        blobs = {path: self._put[path].blob for path in paths if path in self._put}
+        kept = [path for path in paths if path not in blobs and path not in self._gone]
+        return blobs | {file.path: file.blob for file in self._files(kept)}
+
+    def finish(self) -> Snapshot:
+        """The snapshot; reads README.md. Raises ``Invalid``: ``invalid_card``."""
+        tree_oid, trees = self.tree.write()
+        directory_oid, more = self._directory(tree_oid)
+        base = self._base
+        gone_bytes = sum(file.blob.size_bytes for file in self._files(sorted(self._gone)))
+        put_bytes = sum(entry.blob.size_bytes for entry in self._put.values())
+        # Read here, which most callers do outside their transaction.
+        weights = self.blobs(weights_among(self.tree.root_files))
+        counts = parameters_of(weights)
+        return Snapshot(
+            base=base,
+            put=self._put,
+            removed=self._gone - self._put.keys(),
+            keeps_changes=self._keeps_changes,
+            tree_oid=tree_oid,
+            directory_oid=directory_oid,
+            trees=(self._stored.computed if self._stored else {}) | trees | more,
+            file_count=(base.file_count if base else 0) - len(self._gone) + len(self._put),
+            size_bytes=(base.size_bytes if base else 0) - gone_bytes + put_bytes,
+            card=self._card(),
+            configs=self.blobs(CONFIG_PATHS),
+            parameters=sum(counts.values()) if counts else None,
+        )
+
+    def _card(self) -> Card:
+        readme = self.blobs([README]).get(README)
+        if readme is None:
+            return Card()
+        check_size(readme.size_bytes)
+        with blob_open(readme) as stream:
+            return parse(stream.read())
+
+    def _directory(self, tree_oid: str) -> tuple[str, dict[str, bytes]]:
+        """The tree over the files' own bytes, and its objects if it is another one."""
+        base = self._base
+        has_pointers = base is not None and base.directory_oid != base.tree_oid
+        if not has_pointers and not any(entry.is_lfs for entry in self._put.values()):
+            return tree_oid, {}
+        stored = StoredTrees(base, of_bytes=True) if base else None
+        tree = self._folders(stored, base.directory_oid if base else "")
+        for path in self._gone:
+            tree.remove(path)
+        for path, entry in self._put.items():
+            tree.put(path, entry.blob.git_oid)
+        oid, contents = tree.write()
+        return oid, (stored.computed if stored else {}) | contents
+
+    @staticmethod
+    def _folders(stored: StoredTrees | None, oid: str) -> FolderTree:
+        return FolderTree(oid, stored.load) if stored else FolderTree("", lambda _: b"")
+
+    def _files(self, paths: Collection[str]) -> Iterator[File]:
+        """The files of the base at ``paths``, with their blobs."""
+        if self._base is None:
+            return
+        wanted = list(paths)
+        for start in range(0, len(wanted), _AT_ONCE):
+            rows = self._base.files.filter(path__in=wanted[start : start + _AT_ONCE])
+            yield from rows.select_related("blob")
 
 
 def entry_of(blob: Blob, *, is_lfs: bool) -> SnapshotEntry:
@@ -62,29 +172,6 @@ def entry_of(blob: Blob, *, is_lfs: bool) -> SnapshotEntry:
     return SnapshotEntry(blob, blob_oid(lfs_pointer(blob.sha256, blob.size_bytes)), is_lfs=True)
 
 
-def entries_of(revision: Revision) -> dict[str, SnapshotEntry]:
-    """Path to entry for all files of ``revision``."""
-    return {
-        file.path: SnapshotEntry(file.blob, file.oid, file.is_lfs, file.changed_in_id)
-        for file in files_of(revision)
-    }
-
-
-def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
-    """The snapshot with these entries; reads README.md. Raises ``Invalid``: ``invalid_card``."""
-    card = Card()
-    if (readme := entries.get(README)) is not None:
-        check_size(readme.blob.size_bytes)
-        with blob_open(readme.blob) as stream:
-            card = parse(stream.read())
-    # Read here, which most callers do outside their transaction.
-    counts = parameters_of({path: entry.blob for path, entry in entries.items()})
-    tree = directory = tree_oid({path: entry.oid for path, entry in entries.items()})
-    if any(entry.is_lfs for entry in entries.values()):
-        directory = tree_oid({path: entry.blob.git_oid for path, entry in entries.items()})
-    return Snapshot(entries, tree, directory, card, sum(counts.values()) if counts else None)
-
-
-def snapshot_of(revision: Revision) -> Snapshot:
+def snapshot_of(revision: Revision, *, keeps_changes: bool = True) -> Snapshot:
     """The snapshot of a stored revision. Raises ``Invalid``: ``invalid_card``."""
-    return snapshot_from(entries_of(revision))
+    return SnapshotBuilder(revision, keeps_changes=keeps_changes).finish()

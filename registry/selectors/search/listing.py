@@ -18,7 +18,8 @@ from registry.search import names
 from registry.search.digests import digest
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.people.account import named
-from registry.selectors.repository.details import MAX_LISTED, Details
+from registry.selectors.repository.details import Details
+from registry.selectors.repository.revision import MAX_LISTED
 from registry.states import Gate, RefKind, RepositoryKind
 from registry.tables import File, Label, MLModel, Namespace, Ref, Revision
 from registry.validation import labels

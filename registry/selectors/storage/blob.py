@@ -115,10 +115,12 @@ def _proven(actor: Actor, sha256s: list[str]) -> set[str]:
             Upload.objects.filter(user=user, blob__in=sha256s).values_list("blob_id", flat=True)
         )
     fetchable = fetchable_repositories(actor)
-    files = File.objects.filter(blob__in=sha256s, revision__mlmodel__in=fetchable)
-    proven.update(files.values_list("blob_id", flat=True))
-    builds = BuildFile.objects.filter(
-        blob__in=sha256s, build__graph__revision__mlmodel__in=fetchable
-    )
-    proven.update(builds.values_list("blob_id", flat=True))
+    this = OuterRef("pk")
+    # The first of the files suffices: thousands of revisions may have the blob.
+    files = File.objects.filter(blob=this, revision__mlmodel__in=fetchable)
+    builds = BuildFile.objects.filter(blob=this, build__graph__revision__mlmodel__in=fetchable)
+    for source in (files, builds):
+        left = [sha256 for sha256 in sha256s if sha256 not in proven]
+        rows = Blob.objects.filter(Exists(source), pk__in=left)
+        proven.update(rows.values_list("pk", flat=True))
     return proven

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
+from django.db.models import Exists, OuterRef, Sum
 from django.db.models.functions import Coalesce
 
 from registry.selectors.storage.blob import AT_ONCE
@@ -53,7 +53,8 @@ def quota_of(namespace: Namespace) -> int | None:
 
 def bytes_of(mlmodel: MLModel) -> int:
     """Total bytes of the distinct blobs of all revisions of ``mlmodel``, recounted."""
-    blobs = Blob.objects.filter(pk__in=_blob_keys(mlmodel))
+    files = File.objects.filter(revision__mlmodel=mlmodel).values("blob")
+    blobs = Blob.objects.filter(pk__in=files)
     return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
 
 
@@ -62,7 +63,10 @@ def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
     present: set[str] = set()
     sha256s = list(blobs)
     for start in range(0, len(sha256s), AT_ONCE):
-        present |= set(_blob_keys(mlmodel).filter(blob__in=sha256s[start : start + AT_ONCE]))
+        some = sha256s[start : start + AT_ONCE]
+        # The first of the files suffices: thousands of revisions may have the blob.
+        here = File.objects.filter(blob=OuterRef("pk"), revision__mlmodel=mlmodel)
+        present |= set(Blob.objects.filter(Exists(here), pk__in=some).values_list("pk", flat=True))
     return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in present)
 
 
@@ -120,7 +124,3 @@ def _limit(own: int | None, default: int | None) -> int | None:
     if own is None:
         return default
     return own if own >= 0 else None
-
-
-def _blob_keys(mlmodel: MLModel) -> "QuerySet[File, str]":
-    return File.objects.filter(revision__mlmodel=mlmodel).values_list("blob_id", flat=True)

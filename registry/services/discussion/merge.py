@@ -1,16 +1,14 @@
 """Merge of pull requests."""
 
-from dataclasses import replace
-
 from django.db import transaction
 from django.db.models import Q
 
 from registry.errors import Conflict, NotFound
 from registry.selectors.access import Actor, require
-from registry.selectors.discussion.change import merge_base, three_way
+from registry.selectors.discussion.change import merge_base, oids_of, three_way
 from registry.selectors.discussion.discussion import events_of
 from registry.selectors.repository.revision import branch_get
-from registry.selectors.repository.snapshot import SnapshotEntry, entries_of
+from registry.selectors.repository.snapshot import Snapshot, SnapshotBuilder, SnapshotEntry
 from registry.services.discussion.discussion import require_unended, state_set
 from registry.services.discussion.talk import check_comment, event_add, require_voice
 from registry.services.repository.revision import commit_merge
@@ -19,6 +17,8 @@ from registry.tables import Discussion, Ref, Revision
 
 _MAX_MESSAGE = 10_000
 _MAX_NAMED = 50
+# Databases bound the number of values in one query.
+_AT_ONCE = 500
 
 
 def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> Revision:
@@ -52,7 +52,7 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
             head=target,
             merged=line.revision,
             message=_message(pull),
-            entries=_merged(pull, target.revision, line.revision),
+            snapshot=_merged(pull, target.revision, line.revision),
         )
         was, pull.merged_as = pull.state, revision
         if comment:
@@ -69,10 +69,9 @@ def _lock_branches(pull: Discussion) -> None:
     list(Ref.objects.select_for_update().filter(branches, mlmodel=pull.mlmodel).order_by("pk"))
 
 
-def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, SnapshotEntry]:
-    base = merge_base(pull, ours, theirs)
-    mine, yours = entries_of(ours), entries_of(theirs)
-    merged = three_way(_oids(entries_of(base) if base else {}), _oids(mine), _oids(yours))
+def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> Snapshot:
+    mine = oids_of(ours)
+    merged = three_way(oids_of(merge_base(pull, ours, theirs)), mine, oids_of(theirs))
     if merged.conflicts:
         raise Conflict(
             "merge_conflict",
@@ -81,15 +80,17 @@ def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, Sna
             "Make those files alike on both sides, or open a new pull request.",
             fields=dict.fromkeys(merged.conflicts[:_MAX_NAMED], "changed on both sides"),
         )
-    own = _oids(mine)
-    return {
-        path: mine[path] if own.get(path) == oid else replace(yours[path], changed_in=None)
-        for path, oid in merged.entries.items()
-    }
-
-
-def _oids(entries: dict[str, SnapshotEntry]) -> dict[str, tuple[str, bool]]:
-    return {path: (entry.oid, entry.is_lfs) for path, entry in entries.items()}
+    builder = SnapshotBuilder(ours)
+    for path in mine.keys() - merged.entries.keys():
+        builder.remove(path)
+    changed = [path for path, oid in merged.entries.items() if mine.get(path) != oid]
+    for start in range(0, len(changed), _AT_ONCE):
+        rows = theirs.files.filter(path__in=changed[start : start + _AT_ONCE])
+        for file in rows.select_related("blob"):
+            entry = SnapshotEntry(file.blob, file.oid, file.is_lfs)
+            before = mine.get(file.path)
+            builder.put(file.path, entry, before=before[0] if before else None)
+    return builder.finish()
 
 
 def _message(pull: Discussion) -> str:

@@ -2,22 +2,25 @@
 
 from django.db import transaction
 
-from registry.selectors.repository.contents import CONFIG_PATHS, config_of
+from registry.selectors.repository.contents import config_of, marking_paths
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.snapshot import Snapshot
-from registry.tables import Label, MLModel, Tag
+from registry.tables import Label, MLModel, Revision, Tag
 from registry.validation.labels import LabelValue, labels_of
 from registry.validation.license import license_of
 
 _COLUMNS = ("title", "description", "license", "task", "library", "parameters")
 
 
-def card_apply(mlmodel: MLModel, snapshot: Snapshot) -> None:
-    """Update these columns from the default branch's files, in the caller's transaction."""
-    card, entries = snapshot.card, snapshot.entries
-    configs = {path: entries[path].blob for path in CONFIG_PATHS if path in entries}
-    _set_labels(mlmodel, labels_of(mlmodel.kind, card.values, entries, config_of(configs)))
+def card_apply(mlmodel: MLModel, revision: Revision, snapshot: Snapshot) -> None:
+    """Update these columns from the default branch's files, in the caller's transaction.
+
+    ``snapshot`` is that of ``revision``, whose files are stored.
+    """
+    card, config = snapshot.card, config_of(snapshot.configs)
+    paths = marking_paths(revision, mlmodel.kind)
+    _set_labels(mlmodel, labels_of(mlmodel.kind, card.values, paths, config))
     mlmodel.title = card.title
     mlmodel.description = card.description
     mlmodel.license = license_of(card.values)

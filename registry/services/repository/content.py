@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from registry.errors import Invalid
 from registry.selectors.access import Actor
 from registry.selectors.repository.gate import require_fetch
-from registry.selectors.repository.revision import file_get, revision_get
+from registry.selectors.repository.revision import files_get, revision_get
 from registry.selectors.storage.blob import blob_open, blobs_usable
 from registry.services.repository.operation import Add, Copy, Operation
 from registry.storage.git import POINTER_BYTES, LfsPointer, pointer_of
@@ -42,16 +42,7 @@ def contents_of(
         path: Content(blob, is_pointer=added[path].is_lfs)
         for path, blob in _usable(actor, added).items()
     }
-    for operation in operations:
-        if isinstance(operation, Copy):
-            source = operation.source or mlmodel
-            is_foreign = source.pk != mlmodel.pk
-            if is_foreign:
-                require_fetch(actor, source)
-            revision = revision_get(source, operation.source_revision)
-            file = file_get(revision, operation.source_path)
-            origin = (source, revision.oid) if is_foreign else None
-            contents[operation.path] = Content(file.blob, is_pointer=file.is_lfs, source=origin)
+    contents |= _copied(actor, mlmodel, [one for one in operations if isinstance(one, Copy)])
     pointers: dict[str, LfsPointer] = {}
     for path, content in contents.items():
         # Few files have such a length, so few are opened.
@@ -61,6 +52,27 @@ def contents_of(
                     pointers[path] = pointer
     for path, blob in _usable(actor, pointers).items():
         contents[path] = Content(blob, is_pointer=True, source=contents[path].source)
+    return contents
+
+
+def _copied(actor: Actor, mlmodel: MLModel, copies: Sequence[Copy]) -> dict[str, Content]:
+    """Path to content for all copies; the queries grow with the number of source revisions."""
+    by_source: dict[tuple[int, str], list[Copy]] = {}
+    for one in copies:
+        source = one.source or mlmodel
+        by_source.setdefault((source.pk, one.source_revision), []).append(one)
+    contents: dict[str, Content] = {}
+    for (key, name), some in by_source.items():
+        source = some[0].source or mlmodel
+        is_foreign = key != mlmodel.pk
+        if is_foreign:
+            require_fetch(actor, source)
+        revision = revision_get(source, name)
+        origin = (source, revision.oid) if is_foreign else None
+        files = files_get(revision, [one.source_path for one in some])
+        for one in some:
+            file = files[one.source_path]
+            contents[one.path] = Content(file.blob, is_pointer=file.is_lfs, source=origin)
     return contents
 
 

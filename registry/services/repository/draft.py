@@ -8,19 +8,25 @@ from registry.selectors.access import Actor, person
 from registry.selectors.repository.snapshot import (
     README,
     Snapshot,
-    entries_of,
+    SnapshotBuilder,
     entry_of,
-    snapshot_from,
 )
 from registry.selectors.storage.upload import lfs_rule_of
 from registry.services.fair.derivation import ALONE, Origins
 from registry.services.repository.branch import require_parent
 from registry.services.repository.content import contents_of
-from registry.services.repository.operation import Operation, paths_left
+from registry.services.repository.operation import (
+    Delete,
+    Operation,
+    check_beside,
+    paths_deleted,
+)
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
 from registry.validation.license import license_in, license_missing
 from registry.validation.model_index import check_model_index
+
+_ATTRIBUTES = ".gitattributes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +65,24 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
         NotFound: ``file_not_found`` or ``revision_not_found``.
     """
     require_parent(parent, request.parent_oid)
-    before = entries_of(parent)
-    after = {path: before[path] for path in paths_left(before, request.operations)}
+    builder = SnapshotBuilder(parent)
+    tree = builder.tree
+    puts = [one.path for one in request.operations if not isinstance(one, Delete)]
+    before = {path: tree.oid_at(path) for path in puts}
+    deletions = [one for one in request.operations if isinstance(one, Delete)]
+    for path in paths_deleted(tree, deletions):
+        builder.remove(path)
     contents = contents_of(request.actor, request.mlmodel, request.operations)
-    attributes = contents.get(".gitattributes") or after.get(".gitattributes")
-    is_large = lfs_rule_of(attributes.blob if attributes else None)
+    attributes = contents.get(_ATTRIBUTES)
+    is_large = lfs_rule_of(
+        attributes.blob if attributes else builder.blobs([_ATTRIBUTES]).get(_ATTRIBUTES)
+    )
     for path, content in contents.items():
+        if tree.oid_at(path) is None:
+            check_beside(tree, path)
         is_lfs = content.is_pointer or is_large(path, content.blob.size_bytes)
-        entry = entry_of(content.blob, is_lfs=is_lfs)
-        previous = before.get(path)
-        # Putting identical content changes nothing.
-        after[path] = previous if previous is not None and previous.oid == entry.oid else entry
-    snapshot = snapshot_from(after)
+        builder.put(path, entry_of(content.blob, is_lfs=is_lfs), before=before[path])
+    snapshot = builder.finish()
     if license_in(snapshot.card) == "" and request.require_license:
         raise license_missing(snapshot.card.values)
     # Older cards may be malformed; only what is put must be right.

@@ -83,8 +83,7 @@ def fork(
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
             notify_repository(copy, "create")
             head = revision_get(copy)
-            paths = head.files.values_list("path", flat=True)
-            plan_inspection(actor=actor, revision=head, paths=paths)
+            plan_inspection(actor=actor, revision=head)
             assess_head(copy)
     except IntegrityError:
         raise name_conflict(kind, f"{owner.name}/{name}") from None

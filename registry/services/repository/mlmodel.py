@@ -100,7 +100,7 @@ def mlmodel_update(
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
-            card_apply(mlmodel, snapshot_of(head.revision))
+            card_apply(mlmodel, head.revision, snapshot_of(head.revision))
         mlmodel.updated_at = timezone.now()
         harvest_note(mlmodel)
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])

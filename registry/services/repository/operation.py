@@ -1,12 +1,13 @@
 """Operations of a commit: what a client may ask for at a path."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from registry.errors import NotFound
+from registry.storage.foldertree import FolderTree
 from registry.tables import MLModel
-from registry.validation.paths import check_once, check_path, check_together
+from registry.validation.paths import case_collision, check_once, check_path, file_in_the_way
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +59,32 @@ def check_operations(operations: Sequence[Operation]) -> None:
     check_once(operation.path for operation in operations if not isinstance(operation, Delete))
 
 
-def paths_left(paths: Collection[str], operations: Sequence[Operation]) -> list[str]:
-    """Those of ``paths`` that no operation deletes, in their order, checked to fit beside the new.
+def paths_deleted(tree: FolderTree, deletions: Iterable[Delete]) -> set[str]:
+    """The files of ``tree`` that equal, or are below, one of ``deletions``.
 
-    Raises ``NotFound`` ``file_not_found`` for a deletion of nothing; ``Invalid`` ``case_collision``
-    or ``invalid_path``.
+    Raises ``NotFound`` ``file_not_found`` for a deletion of nothing.
     """
-    gone = _deleted(paths, [op.path for op in operations if isinstance(op, Delete)])
-    left = [path for path in paths if path not in gone]
-    check_together({*left, *(op.path for op in operations if not isinstance(op, Delete))})
-    return left
-
-
-def _deleted(paths: Iterable[str], deletions: Collection[str]) -> set[str]:
-    """The members of ``paths`` that equal, or are below, one of ``deletions``."""
-    targets = {path.removesuffix("/") for path in deletions}
-    matched: set[str] = set()
-    gone: set[str] = set()
-    for path in paths:
-        parts = path.split("/")
-        above = {"/".join(parts[:length]) for length in range(1, len(parts) + 1)} & targets
-        matched |= above
-        if above:
-            gone.add(path)
-    for path in deletions:
-        if path.removesuffix("/") not in matched:
+    deleted: set[str] = set()
+    for deletion in deletions:
+        path = deletion.path
+        paths = tree.paths_at(path.removesuffix("/"))
+        if not paths:
             # Clients of the Hugging Face Hub recognize the first words.
             raise NotFound("file_not_found", f"A file with this name doesn't exist: {path[:200]}")
-    return gone
+        deleted.update(paths)
+    return deleted
+
+
+def check_beside(tree: FolderTree, path: str) -> None:
+    """Check that a new file at ``path`` can coexist with those in ``tree`` on every file system.
+
+    Raises ``Invalid`` ``case_collision`` or ``invalid_path``.
+    """
+    rival = tree.rival(path)
+    if rival is None:
+        return
+    start, other = rival
+    if start != other:
+        raise case_collision(start, other)
+    below = path if start != path else tree.paths_at(start)[0]
+    raise file_in_the_way(start, below)

@@ -47,7 +47,7 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
-            card_apply(mlmodel, draft.snapshot)
+            card_apply(mlmodel, revision, draft.snapshot)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
             actor,
@@ -61,8 +61,8 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         notify_ref(head, old=replaced.oid, new=revision.oid)
         if head.kind != RefKind.PULL:
             # A pull request is inspected after the merge, for which the role write is needed.
-            plan_inspection(actor=actor, revision=revision, paths=draft.snapshot.entries)
+            plan_inspection(actor=actor, revision=revision)
         assess_soon(revision)
-        if any(entry.is_lfs and not entry.changed_in for entry in draft.snapshot.entries.values()):
+        if any(entry.is_lfs for entry in draft.snapshot.put.values()):
             notify_chunking()
     return revision

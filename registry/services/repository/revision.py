@@ -11,8 +11,7 @@ visible in one short transaction that first locks the branch: if the head has ch
 is stale. Other readers see either nothing of it or all of it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from django.db import transaction
 
@@ -22,10 +21,10 @@ from registry.selectors.discussion.change import base_of
 from registry.selectors.discussion.discussion import discussion_get
 from registry.selectors.repository.revision import branch_get
 from registry.selectors.repository.snapshot import (
-    SnapshotEntry,
-    entries_of,
+    Snapshot,
+    SnapshotBuilder,
     entry_of,
-    snapshot_from,
+    snapshot_of,
 )
 from registry.services.fair.derivation import Origins
 from registry.services.fair.identifier import identifiers_mint
@@ -125,16 +124,13 @@ def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revi
             pull = discussion_get(mlmodel, int(head.name))
             pull.parted_at, _ = base_of(pull)
             pull.save(update_fields=["parted_at"])
-        entries = {
-            path: replace(entry, changed_in=None)
-            for path, entry in entries_of(head.revision).items()
-        }
-        draft = RevisionDraft(parent=None, message=message, snapshot=snapshot_from(entries))
+        snapshot = snapshot_of(head.revision, keeps_changes=False)
+        draft = RevisionDraft(parent=None, message=message, snapshot=snapshot)
         return publish(actor, head, draft)
 
 
 def commit_merge(
-    *, actor: Actor, head: Ref, merged: Revision, message: str, entries: Mapping[str, SnapshotEntry]
+    *, actor: Actor, head: Ref, merged: Revision, message: str, snapshot: Snapshot
 ) -> Revision:
     """Make the next revision of a branch from a merge, inside the caller's transaction.
 
@@ -142,17 +138,17 @@ def commit_merge(
 
     Args:
         head: The branch as it is, locked.
-        entries: Path to entry for all files of the result.
+        snapshot: The files of the result, as changes to those of ``head``.
 
     Raises:
         Conflict: ``nothing_to_commit``.
         Forbidden: ``quota_exceeded``.
-        Invalid: ``invalid_card``; ``blob_missing`` if bytes were collected meanwhile.
+        Invalid: ``blob_missing`` if bytes were collected meanwhile.
     """
     draft = RevisionDraft(
         parent=head.revision,
         message=message,
-        snapshot=snapshot_from(entries),
+        snapshot=snapshot,
         origins=Origins(merged=merged),
     )
     return publish(actor, head, draft)
@@ -163,8 +159,9 @@ def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revisio
 
     ``attributes`` is the content of ``.gitattributes``, the only file.
     """
-    snapshot = snapshot_from({".gitattributes": entry_of(attributes, is_lfs=False)})
-    draft = RevisionDraft(parent=None, message="initial commit", snapshot=snapshot)
+    builder = SnapshotBuilder(None)
+    builder.put(".gitattributes", entry_of(attributes, is_lfs=False), before=None)
+    draft = RevisionDraft(parent=None, message="initial commit", snapshot=builder.finish())
     revision = revision_write(actor, mlmodel, draft)
     Ref.objects.create(
         mlmodel=mlmodel, kind=RefKind.BRANCH, name=mlmodel.default_branch, revision=revision

@@ -28,6 +28,7 @@ from registry.services.audit import audit
 from registry.services.fair.identifier import identifiers_mint, identifiers_retire
 from registry.services.repository.card import card_apply
 from registry.services.repository.revision import Delete, commit
+from registry.services.repository.tree import trees_prune
 from registry.services.storage.blob import blob_used
 from registry.services.storage.quota import usage_recount
 from registry.services.storage.xorb import require_contributor
@@ -111,6 +112,7 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
         _rename(actor, mlmodel, refs, {row.pk: row for row in changed})
         signatures_drop(mlmodel)
         usage_recount(mlmodel)
+        trees_prune(mlmodel)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
             actor,
@@ -203,10 +205,9 @@ def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, 
         notify_ref(ref, old=ref.revision.oid, new=new.oid)
         if ref.kind != RefKind.BRANCH:
             continue
-        snapshot = snapshot_of(new)
         if ref.name == mlmodel.default_branch:
-            card_apply(mlmodel, snapshot)
-        plan_inspection(actor=actor, revision=new, paths=snapshot.entries)
+            card_apply(mlmodel, new, snapshot_of(new))
+        plan_inspection(actor=actor, revision=new)
 
 
 def _check_unused(changed: list[Revision]) -> None:

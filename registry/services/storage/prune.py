@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from registry.services.audit import audit
 from registry.services.fair.identifier import identifier_withdraw
+from registry.services.repository.tree import trees_prune
 from registry.services.storage.quota import usage_recount
 from registry.states import JobState
 from registry.tables import MLModel, OutboxEntry, Revision
@@ -60,6 +61,7 @@ def revisions_prune(*, before: datetime) -> int:
             count += 1
     for shrunk in MLModel.objects.filter(pk__in=changed):
         usage_recount(shrunk)
+        trees_prune(shrunk)
     return count
 
 

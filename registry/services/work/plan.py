@@ -1,6 +1,6 @@
 """Plans jobs: the inspection of a new revision, and searches, with one tune job per target."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -9,6 +9,7 @@ from hpcfair.formats import has_network
 from registry.errors import Invalid, NotFound
 from registry.fair.datatable import table_format
 from registry.selectors.access import Actor
+from registry.selectors.repository.contents import marking_paths
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.job import unsearched_heads
 from registry.selectors.work.target import target_get, targets_served
@@ -27,12 +28,13 @@ _FOLLOW_UP_PRIORITY = 280
 BACKGROUND_PRIORITY = 300
 
 
-def plan_inspection(*, actor: Actor, revision: Revision, paths: Iterable[str]) -> None:
-    """Queue the inspection of a model's new revision if its files ``paths`` have a network, and the
-    reading of a data set's new revision if they may have tables.
+def plan_inspection(*, actor: Actor, revision: Revision) -> None:
+    """Queue the inspection of a model's new revision if its files have a network, and the reading
+    of a data set's new revision if they may have tables.
 
-    Called in the transaction that creates the revision, with its MLModel loaded.
+    Called in the transaction that creates the revision and its files, with its MLModel loaded.
     """
+    paths = marking_paths(revision, revision.mlmodel.kind)
     if revision.mlmodel.kind == RepositoryKind.MODEL:
         if has_network(paths):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)

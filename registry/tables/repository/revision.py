@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from registry.ids import oid_column, uuid_column
+from registry.ids import PathField, oid_column, uuid_column
 from registry.states import RefKind
 from registry.tables.repository.mlmodel import MLModel
 from registry.tables.storage.blob import Blob
@@ -46,7 +46,7 @@ class File(models.Model):
     """A path of a revision; ``oid`` is the git id of its bytes, or of its pointer if ``is_lfs``."""
 
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="files")
-    path = models.CharField(max_length=1024)
+    path = PathField(max_length=1024)
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="files")
     oid = oid_column()
     is_lfs = models.BooleanField()

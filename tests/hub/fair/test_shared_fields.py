@@ -15,7 +15,6 @@ from django.conf import settings
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description import directory_oids
 from registry.selectors.fair.identifier import identifier_of, identifiers_of, pid_url
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.mlmodel import mlmodel_delete
@@ -117,7 +116,7 @@ def truth_of(mlmodel: MLModel) -> Fields:
         "concept": _concept(mlmodel),
         "landing": f"{HUB}{_page(mlmodel)}?revision={revision.oid}",
         "doi": "https://doi.org/10.5072/galaxy-net",
-        "swhid": f"swh:1:dir:{directory_oids([revision])[revision.pk]}",
+        "swhid": f"swh:1:dir:{revision.directory_oid}",
         "swhid_commit": f"swh:1:rev:{revision.oid}",
         "title": CARD["model_name"],
         "text": DESCRIPTION,

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description import directory_oids
 from registry.selectors.fair.identifier import ark_of, identifier_of, pid_url
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.identifier import identifiers_mint
@@ -44,7 +43,7 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
     assert "Galaxy CNN: morphology (version 2.1.0). HPCFair. Model. " + pid in page
     assert "@misc{lab-galaxy-net-2.1.0," in page
     assert "cff-version: " in page
-    assert f"swh:1:dir:{directory_oids([revision])[revision.pk]}" in page
+    assert f"swh:1:dir:{revision.directory_oid}" in page
     for form in formats_of("model"):
         assert f"{PAGE}/metadata/{form.name}?revision={revision.oid}" in page
     assert f"{PAGE}/crate?revision={revision.oid}" in page

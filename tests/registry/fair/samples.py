@@ -228,4 +228,24 @@ DATASET = replace(
     license=License(expression="CC-BY-4.0", uris=("https://spdx.org/licenses/CC-BY-4.0",)),
     creators=(CREATOR,),
 )
-EVERY = {"least": LEAST, "most": MOST, "withdrawn": WITHDRAWN, "dataset": DATASET}
+#: Versions with more files than records list.
+LARGE = replace(
+    MOST,
+    files_omitted=99_000,
+    bytes_omitted=10**12,
+    file_list_url=f"{URL}/api/models/lab/galaxy-cnn/tree/{OID}?recursive=true",
+)
+LARGE_DATASET = replace(
+    DATASET,
+    files_omitted=1_000,
+    bytes_omitted=10**6,
+    file_list_url=f"{URL}/api/datasets/lab/galaxies/tree/{OID}?recursive=true",
+)
+EVERY = {
+    "least": LEAST,
+    "most": MOST,
+    "withdrawn": WITHDRAWN,
+    "dataset": DATASET,
+    "large": LARGE,
+    "large-dataset": LARGE_DATASET,
+}

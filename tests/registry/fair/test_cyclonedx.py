@@ -94,7 +94,7 @@ def test_a_bill_names_the_version(description: Description) -> None:
     assert model["pedigree"]["commits"] == [{"uid": description.oid}]
     addresses = {one["url"] for one in model["externalReferences"]}
     assert addresses >= {description.pid, description.landing}
-    assert (description.crate_url in addresses) is not description.is_withdrawn
+    assert (description.crate_url in addresses) is description.has_crate
 
 
 @pytest.mark.parametrize("description", _MODELS.values(), ids=_MODELS)

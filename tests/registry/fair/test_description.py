@@ -15,7 +15,6 @@ from registry.selectors.fair.description import (
     describe,
     describe_many,
     describe_revisions,
-    directory_oids,
     metadata,
 )
 from registry.selectors.repository.findings import findings_of
@@ -80,7 +79,7 @@ def test_a_version_is_described_by_its_card_and_its_files(charlie: User, lab: Na
     assert (found.owner.name, found.owner.kind) == ("The Laboratory", "organization")
     assert found.owner.ror == "https://ror.org/05dxps055"
     assert (found.version, found.oid) == (head.oid[:10], head.oid)
-    assert found.tree_oid == directory_oids([head])[head.pk] != head.tree_oid
+    assert found.tree_oid == head.directory_oid != head.tree_oid
     assert (found.access, found.status) == ("open access", "public")
     files = {file.path: file for file in found.files}
     assert set(files) == {".gitattributes", "README.md", "model.onnx"}

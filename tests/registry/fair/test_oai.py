@@ -135,7 +135,7 @@ def test_dublin_core_agrees_with_the_description(name: str) -> None:
     assert texts(root, f"{DC}description") == [*filter(None, [description.description])]
     licence = description.license
     assert set(licence.uris if licence else ()) <= set(texts(root, f"{DC}rights"))
-    assert texts(root, f"{DC}type") == ["Dataset" if name == "dataset" else "Model"]
+    assert texts(root, f"{DC}type") == ["Dataset" if description.kind == "dataset" else "Model"]
 
 
 def test_dublin_core_of_the_least_holds_nothing_empty() -> None:

@@ -9,16 +9,23 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from hub.api.schema import example
+from hub.api.schema import example, page_of
 from hub.api.v1.results.graph import RevisionQuery
-from hub.api.views import ApiView, plain_request, query_of
+from hub.api.views import ApiView, PageQuery, plain_request, query_of
 from hub.files import count_download, file_response
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import file_get, main_path, revision_get
+from registry.selectors.repository.revision import (
+    MAX_LISTED,
+    file_get,
+    files_page,
+    main_path,
+    revision_get,
+)
 from registry.selectors.results.build import build_file_get, build_get
-from registry.tables import BuildFile, File
+from registry.tables import BuildFile, File, MLModel, Revision
 
 FILE_EXAMPLE = {
     "path": "model.onnx",
@@ -28,6 +35,8 @@ FILE_EXAMPLE = {
     "url": "/api/v1/models/lab/galaxy-cnn/files/model.onnx"
     "?revision=3f786850e387550fdab836ed7e6dc881de23001b",
 }
+
+FILES_NEXT = "Cursor of the next files for `GET .../files`; null if all are listed."
 
 BYTES = OpenApiResponse(OpenApiTypes.BINARY, description="The bytes. The ETag is their SHA-256.")
 CONDITIONS = [
@@ -65,6 +74,40 @@ class FileSerializer(serializers.Serializer[Any]):
             return f"/api/v1/builds/{self.context['build']}/files/{quote(row.path)}"
         full_name, oid = self.context["revision_of"]
         return f"/api/v1/models/{full_name}/files/{quote(row.path)}?revision={oid}"
+
+
+class FilesQuery(PageQuery, RevisionQuery):
+    """Parameters of a list of files."""
+
+    limit = serializers.IntegerField(
+        required=False,
+        default=MAX_LISTED,
+        min_value=1,
+        max_value=MAX_LISTED,
+        help_text="Items per page.",
+    )
+
+
+def files_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
+    """The first files of a revision as JSON, and the cursor of the next ones."""
+    page = files_page(revision)
+    context = {"revision_of": (mlmodel.full_name, revision.oid)}
+    files = FileSerializer(page.items, many=True, context=context).data
+    return {"files": files, "files_next": page.next}
+
+
+class FilesView(ApiView):
+    @extend_schema(
+        operation_id="model_files", parameters=[FilesQuery], responses=page_of(FileSerializer)
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List the files of a revision by path, with sizes and digests."""
+        query = query_of(request, FilesQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        revision = revision_get(mlmodel, query["revision"])
+        page = files_page(revision, cursor=query["cursor"], limit=query["limit"])
+        context = {"revision_of": (mlmodel.full_name, revision.oid)}
+        return Response(page_of(FileSerializer)(page, context=context).data)
 
 
 class FileView(ApiView):

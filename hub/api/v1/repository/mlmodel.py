@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from hub.api.auth import signed_in
 from hub.api.schema import example
 from hub.api.v1.fair.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
-from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
+from hub.api.v1.repository.file import FILE_EXAMPLE, FILES_NEXT, FileSerializer, files_data
 from hub.api.v1.repository.revision import RefSerializer
 from hub.api.v1.repository.summary import (
     REVISION_OID,
@@ -23,7 +23,7 @@ from hub.api.v1.results.graph import GRAPH_EXAMPLE, GraphSerializer, RevisionQue
 from hub.api.views import ApiView, Strict, body_of, query_of
 from registry.selectors.access import Actor
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import files_of, readme_of, refs_of, revision_get
+from registry.selectors.repository.revision import readme_of, refs_of, revision_get
 from registry.selectors.search.catalogue import catalogue_search
 from registry.selectors.search.summary import summaries_of, summary_of
 from registry.selectors.work.job import latest_job
@@ -46,6 +46,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
         "readme": "# Galaxy CNN\n\nSorts galaxies by shape.\n",
         "refs": [{"kind": "branch", "name": "main", "revision": REVISION_OID}],
         "files": [FILE_EXAMPLE],
+        "files_next": None,
         "graph": GRAPH_EXAMPLE,
         "inspection": {"state": "succeeded", "code": "", "detail": ""},
         "default_branch": "main",
@@ -58,7 +59,8 @@ class MLModelSerializer(MLModelSummarySerializer):
         help_text="The Markdown after the front matter.", allow_blank=True
     )
     refs = RefSerializer(many=True)
-    files = FileSerializer(many=True)
+    files = FileSerializer(many=True, help_text="The first 1000, by path.")
+    files_next = serializers.CharField(allow_null=True, help_text=FILES_NEXT)
     graph = GraphSerializer(allow_null=True)
     inspection = InspectionSerializer(allow_null=True)
     default_branch = serializers.CharField()
@@ -95,15 +97,13 @@ class DeleteQuery(Strict):
 def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
     """An MLModel at a revision, as JSON."""
     summary = summary_of(mlmodel, revision)
-    context = {"revision_of": (mlmodel.full_name, revision.oid)}
-    files = FileSerializer(files_of(revision), many=True, context=context).data
     job = latest_job(revision, JobKind.INSPECT)
     return {
         **MLModelSummarySerializer(summary).data,
         "card": revision.card,
         "readme": readme_of(revision),
         "refs": RefSerializer(refs_of(mlmodel), many=True).data,
-        "files": files,
+        **files_data(mlmodel, revision),
         "graph": GraphSerializer(summary.graph).data if summary.graph else None,
         "inspection": InspectionSerializer(job).data if job else None,
         "default_branch": mlmodel.default_branch,

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from hub.api.auth import signed_in
 from hub.api.schema import REF_KINDS, example, page_of
 from hub.api.v1.fair.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
-from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
+from hub.api.v1.repository.file import FILE_EXAMPLE, FILES_NEXT, FileSerializer, files_data
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.v1.work.job import JOB_EXAMPLE, JobSerializer, jobs_data
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
@@ -19,7 +19,7 @@ from registry.errors import Conflict
 from registry.ids import OID_PATTERN, SHA256_PATTERN
 from registry.selectors.access import Actor
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import files_of, history, refs_of, revision_get
+from registry.selectors.repository.revision import history, refs_of, revision_get
 from registry.selectors.work.job import jobs_of
 from registry.services.repository.ref import ref_create, ref_delete
 from registry.services.repository.revision import Add, Copy, Delete, Operation, commit
@@ -56,12 +56,14 @@ class RevisionLineSerializer(serializers.Serializer[Any]):
     {
         **REVISION_EXAMPLE,
         "files": [FILE_EXAMPLE],
+        "files_next": None,
         "jobs": [JOB_EXAMPLE],
         "identifiers": NAMES_EXAMPLE,
     }
 )
 class RevisionSerializer(RevisionLineSerializer):
-    files = FileSerializer(many=True)
+    files = FileSerializer(many=True, help_text="The first 1000, by path.")
+    files_next = serializers.CharField(allow_null=True, help_text=FILES_NEXT)
     jobs = JobSerializer(many=True, help_text="Jobs of this revision, newest first.")
     identifiers = NamesSerializer()
 
@@ -146,11 +148,9 @@ class CommitSerializer(Strict):
 def revision_data(actor: Actor, mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
     """A revision as JSON, with files and jobs."""
     jobs = list(jobs_of(actor).filter(revision=revision)[:100])
-    context = {"revision_of": (mlmodel.full_name, revision.oid)}
-    files = FileSerializer(files_of(revision), many=True, context=context).data
     line = RevisionLineSerializer(revision).data
-    names = names_data(revision)
-    return {**line, "files": files, "jobs": jobs_data(jobs), "identifiers": names}
+    files = files_data(mlmodel, revision)
+    return {**line, **files, "jobs": jobs_data(jobs), "identifiers": names_data(revision)}
 
 
 class CommitsView(ApiView):
