@@ -20,10 +20,11 @@ class StoredTrees:
         """``of_bytes``: the trees over the files' own bytes, without pointers to large files."""
         self._revision = revision
         self._column = "blob__git_oid" if of_bytes else "oid"
+        self._root = b""
         self.computed: dict[str, bytes] = {}
 
     def load(self, oid: str) -> bytes:
-        """The content of a tree object of the revision. Raises ``KeyError`` if it has no such."""
+        """The content of a tree object of the revision."""
         return self.load_all([oid])[oid]
 
     def load_all(self, oids: Collection[str]) -> dict[str, bytes]:
@@ -41,8 +42,10 @@ class StoredTrees:
                     contents[oid] = content
         if len(contents) < len(ordered):
             files = self._revision.files.values_list("path", self._column)
-            _, self.computed = tree_objects(files.iterator(chunk_size=2000))
-        return {oid: contents[oid] if oid in contents else self.computed[oid] for oid in oids}
+            root, self.computed = tree_objects(files.iterator(chunk_size=2000))
+            self._root = self.computed[root]
+        # The root is that of the files even if its id is another one: fsck reports it.
+        return {oid: contents.get(oid, self.computed.get(oid, self._root)) for oid in oids}
 
 
 def folder_oids(revision: Revision, paths: Iterable[str]) -> dict[str, str]:

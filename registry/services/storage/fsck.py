@@ -24,6 +24,7 @@ The last two are *litter*: invisible to users, and deleted by garbage collection
 """
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
 
@@ -159,7 +160,7 @@ class _Check:
             self._progress("revisions", done, total)
             if revision.pk in self._wrong_revisions:
                 continue
-            mismatch = _revision_mismatch(revision)
+            mismatch = _revision_mismatch(revision, self._wrong_rows)
             # Unless a collection deleted it, files first, during the check.
             if mismatch and Revision.objects.filter(pk=revision.pk).exists():
                 name = f"{revision.mlmodel.full_name}@{revision.oid}"
@@ -222,16 +223,17 @@ def _misnamed_files() -> Iterator[File]:
             yield from large.filter(blob=sha256, oid=oid).iterator()
 
 
-def _revision_mismatch(revision: Revision) -> str:
+def _revision_mismatch(revision: Revision, wrong_rows: AbstractSet[str]) -> str:
     """How the recomputed tree or commit id differs from the row's; "" if they agree."""
-    columns = "path", "oid", "blob__git_oid", "blob__size_bytes"
+    columns = "path", "oid", "blob_id", "blob__git_oid", "blob__size_bytes"
     files = list(revision.files.values_list(*columns))
     tree = tree_oid({path: oid for path, oid, *_ in files})
     if tree != revision.tree_oid:
         return f"its files give tree {tree}, not {revision.tree_oid}"
-    directory = tree_oid({path: oid for path, _, oid, _ in files})
+    directory = tree_oid({path: git_oid for path, _, _, git_oid, _ in files})
     sums = directory, len(files), sum(size_bytes for *_, size_bytes in files)
-    if sums != (revision.directory_oid, revision.file_count, revision.size_bytes):
+    is_judged = wrong_rows.isdisjoint(sha256 for _, _, sha256, *_ in files)
+    if is_judged and sums != (revision.directory_oid, revision.file_count, revision.size_bytes):
         return "its directory id, number or size of files are not those of its files"
     oid = commit_oid(
         tree=tree,
