@@ -9,7 +9,8 @@ from registry.selectors.repository.contents import (
     marking_paths,
     parameters_of,
 )
-from registry.selectors.repository.revision import MAX_LISTED, files_of
+from registry.selectors.repository.file import MAX_LISTED
+from registry.selectors.repository.revision import files_of
 from registry.tables import Blob, File, MLModel, Revision
 from registry.validation.labels import LabelValue, labels_of
 

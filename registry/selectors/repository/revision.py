@@ -10,15 +10,12 @@ from django.db.models.expressions import RawSQL
 from registry.errors import NotFound
 from registry.fair.files import role
 from registry.ids import OID_RE
-from registry.pagination import Page, keyset_page
 from registry.selectors.storage.blob import AT_ONCE, blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
 from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
-#: Upper bound on the files that are listed at once; longer lists are read in pages.
-MAX_LISTED = 1000
 #: Roles of files that describe the others; to read one is no download.
 _ABOUT_OTHERS = frozenset({"card", "licence", "environment"})
 
@@ -97,18 +94,6 @@ def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
 def files_of(revision: Revision) -> QuerySet[File]:
     """The files of a revision with their blobs, ordered by path."""
     return revision.files.select_related("blob").order_by("path")
-
-
-def files_page(
-    revision: Revision, *, cursor: str | None = None, limit: int = MAX_LISTED
-) -> Page[File]:
-    """The first files of a revision with their blobs, or those after ``cursor``, by path.
-
-    Raises ``Invalid``: ``invalid_cursor``.
-    """
-    name = f"file.{revision.uuid}"
-    rows = files_of(revision)
-    return keyset_page(rows, name=name, cursor=cursor, limit=limit, order=("path",))
 
 
 def file_get(revision: Revision, path: str) -> File:

@@ -100,8 +100,8 @@ class SnapshotBuilder:
     def blobs(self, paths: Collection[str]) -> dict[str, Blob]:
         """Path to blob of those of ``paths`` that are files now."""
         blobs = {path: self._put[path].blob for path in paths if path in self._put}
-        kept = [path for path in paths if path not in blobs and path not in self._gone]
-        return blobs | {file.path: file.blob for file in self._files(kept)}
+        others = [path for path in paths if path not in blobs and path not in self._gone]
+        return blobs | {file.path: file.blob for file in self._files(others)}
 
     def finish(self) -> Snapshot:
         """The snapshot; reads README.md. Raises ``Invalid``: ``invalid_card``."""
@@ -159,9 +159,9 @@ class SnapshotBuilder:
         """The files of the base at ``paths``, with their blobs."""
         if self._base is None:
             return
-        wanted = list(paths)
-        for start in range(0, len(wanted), _AT_ONCE):
-            rows = self._base.files.filter(path__in=wanted[start : start + _AT_ONCE])
+        ordered = list(paths)
+        for start in range(0, len(ordered), _AT_ONCE):
+            rows = self._base.files.filter(path__in=ordered[start : start + _AT_ONCE])
             yield from rows.select_related("blob")
 
 

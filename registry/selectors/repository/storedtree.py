@@ -56,8 +56,8 @@ def folder_oids(revision: Revision, paths: Iterable[str]) -> dict[str, str]:
     stored = StoredTrees(revision)
     oids = {"": revision.tree_oid}
     levels: dict[int, set[str]] = {}
-    wanted = set(paths)
-    for path in wanted:
+    targets = set(paths)
+    for path in targets:
         parts = path.split("/") if path else []
         for length in range(1, len(parts) + 1):
             levels.setdefault(length, set()).add("/".join(parts[:length]))
@@ -70,7 +70,7 @@ def folder_oids(revision: Revision, paths: Iterable[str]) -> dict[str, str]:
             oid = folders.get(parent, {}).get(path.rpartition("/")[2])
             if oid is not None:
                 oids[path] = oid
-    return {path: oids[path] for path in wanted if path in oids}
+    return {path: oids[path] for path in targets if path in oids}
 
 
 def folder_entries(revision: Revision, path: str) -> tuple[list[str], dict[str, str]] | None:

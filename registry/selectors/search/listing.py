@@ -19,7 +19,7 @@ from registry.search.digests import digest
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.people.account import named
 from registry.selectors.repository.details import Details
-from registry.selectors.repository.revision import MAX_LISTED
+from registry.selectors.repository.file import MAX_LISTED
 from registry.states import Gate, RefKind, RepositoryKind
 from registry.tables import File, Label, MLModel, Namespace, Ref, Revision
 from registry.validation import labels

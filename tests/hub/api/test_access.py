@@ -22,6 +22,7 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "ref_put": lambda s: f"models/{s.name}/refs/tag/v1",
     "ref_delete": lambda s: f"models/{s.name}/refs/branch/main",
     "model_file": lambda s: f"models/{s.name}/files/README.md",
+    "model_files": lambda s: f"models/{s.name}/files",
     "model_graph": lambda s: f"models/{s.name}/graph",
     "model_findings": lambda s: f"models/{s.name}/findings",
     "model_equal_ranges": lambda s: (

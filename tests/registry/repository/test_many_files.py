@@ -7,7 +7,8 @@ from django.db import connection
 
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.folder import folder_get
-from registry.selectors.repository.revision import MAX_LISTED, revision_get
+from registry.selectors.repository.file import MAX_LISTED
+from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.tree import entries_at, tree_page
 from registry.services.repository.revision import Add, Delete, commit
 from registry.services.storage.fsck import fsck

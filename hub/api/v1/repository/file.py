@@ -15,15 +15,10 @@ from hub.api.schema import example, page_of
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, PageQuery, plain_request, query_of
 from hub.files import count_download, file_response
+from registry.selectors.repository.file import MAX_LISTED, files_page
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import (
-    MAX_LISTED,
-    file_get,
-    files_page,
-    main_path,
-    revision_get,
-)
+from registry.selectors.repository.revision import file_get, main_path, revision_get
 from registry.selectors.results.build import build_file_get, build_get
 from registry.tables import BuildFile, File, MLModel, Revision
 
