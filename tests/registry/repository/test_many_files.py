@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from registry.selectors.repository.details import Details
-from registry.selectors.repository.folder import folder_get
 from registry.selectors.repository.file import MAX_LISTED
+from registry.selectors.repository.folder import folder_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.tree import entries_at, tree_page
 from registry.services.repository.revision import Add, Delete, commit
