@@ -36,7 +36,7 @@ def fill(apps: Any, _editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry", "0018_hub_keys"),
+        ("registry", "0019_limits"),
     ]
 
     operations = [
