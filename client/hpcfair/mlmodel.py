@@ -23,13 +23,11 @@ def info(http: Transport, name: str) -> MLModel:
 def with_files(
     http: Transport, name: str, answer: dict[str, Any], oid: str | None
 ) -> dict[str, Any]:
-    """``answer``, the JSON of a model or a revision with the commit id ``oid``, with all files: the
-    hub sends the first, and a cursor of the others."""
-    cursor = answer.get("files_next")
-    if not cursor:
+    """``answer``, the JSON of a model or a revision with the commit id ``oid``, with all files: of
+    many, the hub sends only the first."""
+    if not answer.get("files_next"):
         return answer
-    others = pages(http, f"{address(name)}/files", {"revision": oid}, cursor=cursor)
-    return {**answer, "files": [*answer["files"], *others]}
+    return {**answer, "files": list(pages(http, f"{address(name)}/files", {"revision": oid}))}
 
 
 def ensure(http: Transport, name: str, *, visibility: str | None = None) -> None:

@@ -238,11 +238,9 @@ class Transport:
         )
 
 
-def pages(
-    http: Transport, path: str, params: Params | None = None, *, cursor: str | None = None
-) -> Iterator[Any]:
-    """All items of a keyset-paginated list, or those after ``cursor``; pages are requested on
-    demand."""
+def pages(http: Transport, path: str, params: Params | None = None) -> Iterator[Any]:
+    """All items of a keyset-paginated list; pages are requested on demand."""
+    cursor: str | None = None
     while True:
         page = http.get(path, {**(params or {}), "cursor": cursor})
         yield from page["items"]
