@@ -36,7 +36,7 @@ def fill(apps: Any, _editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry", "0019_limits"),
+        ("registry", "0020_fair_queue"),
     ]
 
     operations = [
