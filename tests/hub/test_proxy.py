@@ -252,6 +252,6 @@ def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None
     )
     assert "X-Forwarded-Proto $scheme;" in alone
     assert "real_ip" not in alone
-    assert "listen [::1]:8000;" in alone
+    assert "listen [::1]:8000 " in alone
     assert "X-Forwarded-Proto $http_x_forwarded_proto;" in behind
     assert "real_ip_header X-Forwarded-For;" in behind
