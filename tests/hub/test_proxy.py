@@ -218,6 +218,10 @@ def test_slow_clients_stop_nobody(front: str, lab: Namespace, charlie: User) -> 
             slow.append(connection)
         for path in ("/healthz", "/", "/lab/net", "/lab/net/resolve/main/a.bin"):
             assert httpx.get(f"{front}{path}", timeout=20).status_code == 200
+        for connection in slow[2::3]:
+            # The hub has answered, and the proxy holds the answer.
+            connection.settimeout(60)
+            assert connection.recv(1) == b"H"
         # A head that does not end has a deadline.
         slow[0].settimeout(20)
         with contextlib.suppress(ConnectionResetError):
