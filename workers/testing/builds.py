@@ -39,7 +39,8 @@ def opened_otherwise(opening: frozenset[str], options: Options, space: Space) ->
 def run_as_a_user(
     builds: Sequence[BuildResult], inputs: dict[str, Array], folder: Path
 ) -> list[dict[str, Array]]:
-    """Outputs of each build, in a new process that imports only the client."""
+    """Outputs of each build, in a new process that imports only the client. On Linux, the first
+    build must give the same outputs in an isolated process."""
     np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]  # names are the tensors'
     results, arguments = [], []
     for number, build in enumerate(builds):
@@ -55,7 +56,15 @@ def run_as_a_user(
         "    runtime = registry.open(name, Path(path), options)\n"
         "    np.savez(outputs, **runtime.run(inputs))\n"
         "    runtime.close()\n"
-        "import sys; assert 'workers' not in sys.modules"
+        "import sys\n"
+        f"if sys.platform == 'linux':\n"
+        f"    name, options, (path, outputs) = {arguments[0]!r}\n"
+        "    isolated = registry.open_isolated(name, Path(path), options)\n"
+        "    with np.load(outputs) as file:\n"
+        "        for tensor, array in isolated.run(inputs).items():\n"
+        "            np.testing.assert_allclose(array, file[tensor], rtol=1e-3, atol=1e-4)\n"
+        "    isolated.close()\n"
+        "assert 'workers' not in sys.modules"
     )
     outputs = []
     for path in results:

@@ -31,7 +31,7 @@ def current_key() -> tuple[HubKey, SigningKey]:
     """The row and the private part of the key that signs; both are made if there are none.
 
     Raises SigningUnavailable: the key is missing although the hub has had one, cannot be read, is
-    not one of the hub's or was revoked, or ``cryptography`` is missing.
+    not the current one of the hub, or ``cryptography`` is missing.
     """
     key = _private_key()
     row = HubKey.objects.filter(keyid=key.keyid).first()
@@ -41,8 +41,9 @@ def current_key() -> tuple[HubKey, SigningKey]:
             raise SigningUnavailable(f"The signing key {key.keyid[:16]} is not one of this hub's.")
         with transaction.atomic():
             row = _register(key, None)
-    if row.revoked_at is not None:
-        raise SigningUnavailable(f"The signing key {key.keyid[:16]} was revoked.")
+    if row.valid_until is not None:
+        # A process that still has it would publish a list that contradicts the others'.
+        raise SigningUnavailable(f"The signing key {key.keyid[:16]} was replaced or revoked.")
     return row, key
 
 

@@ -82,6 +82,16 @@ def test_a_process_with_another_key_does_not_replace_the_hubs(data_dir: Path) ->
     assert current_key()[0].succession is None
 
 
+def test_a_process_that_still_has_a_replaced_key_signs_nothing(
+    data_dir: Path, settings: Any, scene: Scene
+) -> None:
+    old = (data_dir / "signing.key").read_text()
+    key_rotate()
+    settings.SIGNING_KEY_GIVEN = old
+    with pytest.raises(SigningUnavailable, match="replaced"):
+        current_key()
+
+
 def test_without_a_key_builds_are_published_and_signed_later(
     data_dir: Path, galaxy: MLModel, settings: Any
 ) -> None:

@@ -215,6 +215,18 @@ def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: 
         runtime.run({"x": np.zeros((1, 8), np.float32)})
 
 
+@needs("c++")
+@needs("linux")
+def test_a_package_runs_isolated_as_it_does_here(build: BuildResult, made: Made) -> None:
+    assert build.directory is not None
+    path = build.directory / build.entry_point
+    inputs = make_test_set(made.network, {}, 7).timing
+    here = runtimes.open("torch", path, build.runtime_options)
+    with closing(here), closing(runtimes.open_isolated("torch", path, {})) as isolated:
+        for name, array in here.run(inputs).items():
+            np.testing.assert_allclose(isolated.run(inputs)[name], array, rtol=1e-5, atol=1e-6)
+
+
 def test_inspection_reads_what_pytorch_writes(made: Made) -> None:
     found = read_pt2(made.network.alternatives[0].path)
     assert [(spec.dtype, spec.shape) for spec in found.inputs] == [("float32", ("?", 8))]
