@@ -248,6 +248,28 @@ def test_no_address_fills_the_server_of_transfers(front: str, charlie: User) -> 
         assert httpx.get(f"{front}/models").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../nginx.conf",
+        "/static/..%2fnginx.conf",
+        "/static/%2e%2e/nginx.conf",
+        "/static../nginx.conf",
+        "/static/../_blobs/../nginx.conf",
+        "/%5fblobs/../nginx.conf",
+    ],
+)
+def test_no_address_leads_out_of_the_folders(front: str, path: str) -> None:
+    host, port = front.removeprefix("http://").split(":")
+    request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(request.encode())
+        with connection.makefile("rb") as answer:
+            content = answer.read()
+    assert content.split()[1] != b"200"
+    assert b"master_process" not in content
+
+
 def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None:
     given = {"run": tmp_path, "blobs": tmp_path, "static": tmp_path, "hub_url": "http://hub"}
     alone = proxy.configuration(proxy.ProxySettings(host="::1", port=8000, **given))
@@ -255,6 +277,7 @@ def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None
         proxy.ProxySettings(host="127.0.0.1", port=8000, behind_proxy=True, **given)
     )
     assert "X-Forwarded-Proto $scheme;" in alone
+    assert "X-Forwarded-For $remote_addr;" in alone
     assert "real_ip" not in alone
     assert "listen [::1]:8000 " in alone
     assert "X-Forwarded-Proto $http_x_forwarded_proto;" in behind
