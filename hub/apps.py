@@ -2,8 +2,10 @@
 
 from django.apps import AppConfig
 from django.core.checks import register
+from django.db.backends.signals import connection_created
 
-from hub.checks import CHECKS, authority
+from hub.checks import CHECKS, authority, connections
+from hub.database import watch_queries
 
 
 class HubConfig(AppConfig):
@@ -14,3 +16,5 @@ class HubConfig(AppConfig):
         for check in CHECKS:
             register(check, "hub")
         register(authority, "hub", deploy=True)
+        register(connections, "hub", deploy=True)
+        connection_created.connect(watch_queries)

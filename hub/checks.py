@@ -12,6 +12,7 @@ hub.E009 HPCFAIR_NAAN is not a name assigning authority number.
 hub.E010 The DataCite account is incomplete or malformed.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: the hub would refuse its own links.
 hub.W011 HPCFAIR_NAAN is the number for tests (only in ``check --deploy``).
+hub.W012 PostgreSQL accepts fewer connections than HPCFAIR_DATABASE_CONNECTIONS (likewise).
 ======== ==================================================================
 """
 
@@ -26,6 +27,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as Caution
+from django.db import OperationalError, connection
 from django.http.request import validate_host
 
 from hub.settings import env
@@ -136,6 +138,32 @@ def authority(**_: Any) -> list[CheckMessage]:
             f"HPCFAIR_NAAN is {TEST_NAAN}, a test authority: no identifier is persistent.",
             hint="Request a number at https://arks.org, and set it before you publish.",
             id="hub.W011",
+        )
+    ]
+
+
+def connections(**_: Any) -> list[CheckMessage]:
+    """hub.W012, at deployment: the database accepts the connections of all processes."""
+    if connection.vendor != "postgresql":
+        return []
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT current_setting('max_connections')::int"
+                " - current_setting('superuser_reserved_connections')::int"
+            )
+            (accepted,) = cursor.fetchone()
+    except OperationalError as error:
+        hint = "Start PostgreSQL, or correct DATABASE_URL."
+        return [Caution(f"PostgreSQL cannot be reached: {error}", hint=hint, id="hub.W012")]
+    if accepted >= settings.DATABASE_CONNECTIONS:
+        return []
+    return [
+        Caution(
+            f"PostgreSQL accepts {accepted} connections, and the hub opens up to "
+            f"{settings.DATABASE_CONNECTIONS} (HPCFAIR_DATABASE_CONNECTIONS).",
+            hint="Raise max_connections in postgresql.conf, or run fewer web threads and workers.",
+            id="hub.W012",
         )
     ]
 

@@ -7,9 +7,12 @@ from typing import Any
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from hub.database import limit_statements
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.settings.production")
 
 _django = get_wsgi_application()
+limit_statements()
 # Imports all views now: the first request would wait for them.
 get_resolver().url_patterns  # noqa: B018
 

@@ -192,6 +192,7 @@ CODES: dict[str, str] = {
     "index_busy": "Search index being built",
     "hub_unavailable": "Hub unavailable",
     "signing_unavailable": "No signatures now",
+    "query_timeout": "Answer took too long",
     "doi_unavailable": "No DOIs now",
     "internal_error": "Internal error",
 }

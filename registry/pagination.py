@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from django.core import signing
-from django.db.models import Model, Q, QuerySet
+from django.db.models import BooleanField, F, Func, Model, Q, QuerySet, Value
 
 from registry.errors import Invalid
 
@@ -87,6 +87,26 @@ def invalid_cursor() -> Invalid:
     )
 
 
+def row_after(columns: Sequence[str], values: Sequence[Any], *, descending: bool = False) -> Func:
+    """``(a, b) > (x, y)``, or ``<``: the rows behind a position in the order of ``columns``.
+
+    Databases begin such a comparison in the middle of an index, however many rows equal ``x``.
+
+    Args:
+        columns: Names of columns that are never null.
+        values: Keys of the position.
+    """
+    row = Func(*map(F, columns), template="(%(expressions)s)")
+    position = Func(*map(Value, values), template="(%(expressions)s)")
+    return Func(
+        row,
+        position,
+        template="%(expressions)s",
+        arg_joiner=" < " if descending else " > ",
+        output_field=BooleanField(),
+    )
+
+
 def _values(keys: list[Any], rows: QuerySet[Row], order: Sequence[str]) -> list[Any]:
     if len(keys) != len(order):
         raise invalid_cursor()
@@ -96,7 +116,16 @@ def _values(keys: list[Any], rows: QuerySet[Row], order: Sequence[str]) -> list[
     ]
 
 
-def _after(order: Sequence[str], values: Sequence[Any]) -> Q:
+def _after(order: Sequence[str], values: Sequence[Any]) -> Q | Func:
+    """The rows behind ``values``."""
+    directions = {column.startswith("-") for column in order}
+    if len(order) > 1 and len(directions) == 1:
+        names = [column.lstrip("-") for column in order]
+        return row_after(names, values, descending=True in directions)
+    return _after_mixed(order, values)
+
+
+def _after_mixed(order: Sequence[str], values: Sequence[Any]) -> Q:
     """Rows after ``values``: (a > x) or (a = x and b > y), with < for a descending column."""
     after, equal = Q(), Q()
     for column, value in zip(order, values, strict=True):

@@ -4,6 +4,8 @@ from typing import Any
 
 from django.conf import settings
 
+#: Upper bound on the objects that each step of a garbage collection looks at.
+COLLECT_AT_ONCE = 1_000_000
 #: Upper bound on queued assessments of records that were last assessed long ago.
 ASSESS_AT_ONCE = 50
 #: Seconds between the runs that queue them.

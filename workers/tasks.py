@@ -67,7 +67,7 @@ def reap(**_: Any) -> None:
 @app.task(name="workers.tasks.collect", ignore_result=True)
 def collect(**_: Any) -> None:
     """Delete unreferenced blobs."""
-    gc(grace=settings.GC_GRACE)
+    gc(grace=settings.GC_GRACE, most=beat.COLLECT_AT_ONCE)
 
 
 @app.task(name="workers.tasks.sign", ignore_result=True)

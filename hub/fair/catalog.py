@@ -1,6 +1,5 @@
 """``/catalog``: all public records, as DCAT 3 and as HTML, in pages."""
 
-import math
 import re
 
 from django.http import HttpRequest, HttpResponse
@@ -13,11 +12,11 @@ from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.linked import dcat
 from registry.fair.signposting import header, typed
+from registry.selectors.fair.catalog import MAX_COUNT, listed, listed_count, listed_pages
 from registry.selectors.fair.description import describe_many
-from registry.selectors.fair.harvest import listed
 from registry.selectors.fair.hub import this_hub
 
-#: Records on one page.
+#: Keys of records on one page.
 AT_ONCE = 50
 _WRITERS = {TURTLE: dcat.render_turtle, JSONLD: dcat.render_jsonld}
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -27,13 +26,14 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 @refusing
 def catalog(request: HttpRequest) -> HttpResponse:
     """A page of the catalogue in the requested format."""
-    number = _number(request.GET.get("page", "1"))
-    rows, total = listed(number, AT_ONCE)
-    page = _page(number, total)
+    text = request.GET.get("page")
+    page, number = _page(None if text is None else _number(text))
+    rows = listed(number, AT_ONCE)
     described = describe_many(rows)
     form = preferred_type(request, (PAGE, *_WRITERS))
     if form == PAGE:
         context = {"section": "catalog", "records": described, "page": page, "number": number}
+        context["most"] = MAX_COUNT
         response = render(request, "fair/catalog.html", context)
     else:
         summaries = [dcat.summary(one) for one in described]
@@ -49,19 +49,27 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _page(number: int, total: int) -> dcat.CatalogPage:
-    last = max(1, math.ceil(total / AT_ONCE))
-    if number > last:
+def _page(number: int | None) -> tuple[dcat.CatalogPage, int]:
+    """A page with its number, by default the first that is not empty."""
+    pages = listed_pages(number or 1, AT_ONCE)
+    if number is None:
+        number = pages.first
+        pages = listed_pages(number, AT_ONCE)
+    if number > pages.last:
         raise _no_page(str(number))
-    address = f"{this_hub().url}/catalog?page="
-    return dcat.CatalogPage(
-        url=f"{address}{number}",
-        total=total,
-        first=f"{address}1",
-        last=f"{address}{last}",
-        previous=f"{address}{number - 1}" if number > 1 else None,
-        next=f"{address}{number + 1}" if number < last else None,
+    page = dcat.CatalogPage(
+        url=_address(number),
+        total=listed_count(),
+        first=_address(pages.first),
+        last=_address(pages.last),
+        previous=_address(pages.previous) if pages.previous else None,
+        next=_address(pages.next) if pages.next else None,
     )
+    return page, number
+
+
+def _address(number: int) -> str:
+    return f"{this_hub().url}/catalog?page={number}"
 
 
 def _links(page: dcat.CatalogPage) -> str:

@@ -1,7 +1,7 @@
 """``/catalog/records.jsonl.gz``: all public records as JSON-LD, one a line, compressed.
 
-The file is written while it is sent. Its entity tag is weak: a description is cached for a minute,
-in which the bytes of equal answers can differ.
+The file is written while it is sent, in batches. Its entity tag is weak: a description is cached
+for a minute, in which the bytes of equal answers can differ.
 """
 
 import zlib
@@ -18,7 +18,7 @@ from hub.headers import shared
 from registry.fair.linked import jsonld
 from registry.fair.parts import METADATA_LICENSE
 from registry.fair.signposting import header, typed
-from registry.selectors.fair.dump import dump_modified, dump_records, dump_validator
+from registry.selectors.fair.dump import dump_records, dump_state
 from registry.selectors.fair.hub import this_hub
 
 #: Records in memory at once.
@@ -32,7 +32,8 @@ _GZIP = 16 + zlib.MAX_WBITS
 def dump(request: HttpRequest) -> HttpResponseBase:
     """All records; 304 if the client has them. Conditions are evaluated by the entity tag only,
     because profiles of people change records without a time."""
-    etag = f'W/"{dump_validator(AT_ONCE)}"'
+    state = dump_state()
+    etag = f'W/"{state.validator}"'
     response: HttpResponseBase | None = get_conditional_response(request, etag=etag)
     if response is None:
         is_head = request.method == "HEAD"
@@ -41,9 +42,8 @@ def dump(request: HttpRequest) -> HttpResponseBase:
             if is_head
             else StreamingHttpResponse(_compressed(), content_type=_TYPE)
         )
-    modified = dump_modified()
-    if modified is not None:
-        response.headers["Last-Modified"] = http_date(modified.timestamp())
+    if state.modified is not None:
+        response.headers["Last-Modified"] = http_date(state.modified.timestamp())
     response.headers["ETag"] = etag
     response.headers["Cache-Control"] = "public, no-cache"
     response.headers["Content-Disposition"] = content_disposition_header(

@@ -113,13 +113,14 @@ _ANSWERS: dict[str, Callable[[Provider], bytes]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ListState:
-    """A list that is split over several answers; ``total`` is its length when it began."""
+    """A list that is split over several answers; ``total`` is its length when it began, if it
+    was counted."""
 
     prefix: str
     selection: HarvestSelection
     after: HarvestCursor | None = None
     sent: int = 0
-    total: int = 0
+    total: int | None = 0
 
 
 def _get(identifier: str) -> OaiRecord:
@@ -157,7 +158,8 @@ def _page(provider: Provider, state: _ListState, part: HarvestPart) -> ListPart 
         return None
     verb = provider.request.verb
     token = _encode(state, part.last, verb) if part.last else ""
-    return ListPart(token=token, cursor=state.sent, total=max(state.total, state.sent))
+    total = None if state.total is None else max(state.total, state.sent)
+    return ListPart(token=token, cursor=state.sent, total=total)
 
 
 def _encode(state: _ListState, last: HarvestCursor, verb: str) -> str:

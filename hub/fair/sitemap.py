@@ -16,11 +16,12 @@ from hub.fair.public import public
 from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.xmltree import element, render
-from registry.selectors.fair.harvest import addresses_changed, addresses_of
 from registry.selectors.fair.hub import this_hub
+from registry.selectors.fair.sitemap import addresses_changed, addresses_of
+from registry.tables.repository.mlmodel import SITE_MAP_PART
 
-#: Pages in one part; the protocol allows 50,000.
-AT_ONCE = 10_000
+#: Keys of repositories in one part; the protocol allows 50,000 pages.
+AT_ONCE = SITE_MAP_PART
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # The hub's own pages, which are in the first part, without times of change.
 _OWN = ("", "/models", "/datasets", "/catalog", "/targets", "/records", "/terms", "/policy")

@@ -16,7 +16,6 @@ from registry.fair.score.badge import badge as svg_badge
 from registry.fair.score.score import assess
 from registry.selectors.fair.assessment import (
     history_of,
-    hub_report,
     is_assessable,
     latest,
     points_of,
@@ -24,6 +23,7 @@ from registry.selectors.fair.assessment import (
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.expectation import expected_of
 from registry.selectors.fair.hub import repository_address
+from registry.selectors.fair.report import hub_report
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.work.job import open_jobs
 from registry.services.fair.assessment import assess_request

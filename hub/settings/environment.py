@@ -27,6 +27,23 @@ DATABASE_URL = _services.text(
     shown="SQLite in the data folder",
     about="Database, such as `postgresql://user:password@host:5432/name`.",
 )
+STATEMENT_S = _services.integer(
+    "HPCFAIR_STATEMENT_SECONDS",
+    20,
+    low=1,
+    high=3600,
+    about="Seconds after which PostgreSQL ends a query of a web request; the answer is 503. "
+    "Workers, commands and migrations have no limit.",
+)
+DATABASE_CONNECTIONS = _services.integer(
+    "HPCFAIR_DATABASE_CONNECTIONS",
+    60,
+    low=1,
+    high=100_000,
+    about="Connections that all processes of the hub open together at most: one for each thread of "
+    "the web servers, four for each worker. `manage.py check --deploy` compares it with "
+    "PostgreSQL's `max_connections`.",
+)
 REDIS_URL = _services.text(
     "REDIS_URL",
     f"redis+socket://{socket_path(DATA_DIR)}",

@@ -181,8 +181,11 @@ class BlobStore(Protocol):
     def delete(self, sha256: str) -> None:
         """Delete the bytes. Idempotent."""
 
-    def entries(self) -> Iterator[StoredEntry]:
-        """All stored blobs, in no particular order; concurrent changes may be included or not."""
+    def entries(self, prefix: str = "") -> Iterator[StoredEntry]:
+        """All stored blobs, or those whose digest begins with ``prefix``, two hex digits.
+
+        In no particular order; concurrent changes may be included or not.
+        """
 
     def leftovers(self) -> Iterator[Leftover]:
         """The bytes of all unfinished uploads, including parts of large files."""

@@ -153,8 +153,8 @@ class FolderStore:
     def delete(self, sha256: str) -> None:
         self.path(sha256).unlink(missing_ok=True)
 
-    def entries(self) -> Iterator[StoredEntry]:
-        for path in self.root.glob("??/??/*"):
+    def entries(self, prefix: str = "") -> Iterator[StoredEntry]:
+        for path in self.root.glob(f"{prefix or '??'}/??/*"):
             if SHA256_RE.fullmatch(path.name) and path == self.path(path.name):
                 with suppress(FileNotFoundError):
                     facts = path.stat()

@@ -192,9 +192,9 @@ class S3Store:
         with translate_outage():
             self._bucket.client.delete_object(**target)
 
-    def entries(self) -> Iterator[StoredEntry]:
+    def entries(self, prefix: str = "") -> Iterator[StoredEntry]:
         with translate_outage():
-            for entry in self._bucket.objects(self._bucket.prefix):
+            for entry in self._bucket.objects(f"{self._bucket.prefix}{prefix}"):
                 sha256 = entry["Key"].rpartition("/")[2]
                 if not SHA256_RE.fullmatch(sha256):
                     continue

@@ -29,6 +29,7 @@ from registry.tables.results.trial import Trial
 from registry.tables.search.outbox import OutboxEntry
 from registry.tables.storage.blob import Blob, PartsBegun, Upload
 from registry.tables.storage.datatable import DataTable
+from registry.tables.storage.sweep import Sweep
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 from registry.tables.trust.key import HubKey
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
@@ -44,6 +45,6 @@ __all__ = [
     "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry",
     "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction",
     "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload", "User", "Webhook",
+    "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload", "User", "Webhook",
     "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

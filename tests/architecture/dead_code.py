@@ -23,7 +23,7 @@ CALLED_BY_OTHERS = {
     "hub/settings/*": "[A-Z]*",
     "*/apps.py": "*Config verbose_name default_auto_field",
     "hub/management/*": "Command help add_arguments",
-    "registry/tables/*": "Meta indexes *_at *_by",
+    "registry/tables/*": "Meta indexes *_at *_by is_stray awaits_chunks",
     "registry/fair/crate/measurements.py": "latency_ns",
     "hub/pages/*": "clean_* allow_multiple_selected redirect_authenticated_user template_name",
     "hub/files.py": "block_size",

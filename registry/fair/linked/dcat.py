@@ -48,10 +48,13 @@ class CatalogRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogPage:
-    """Addresses of a page of the catalogue and of other pages; ``total`` counts all records."""
+    """Addresses of a page of the catalogue and of other pages.
+
+    ``total`` counts all records; ``None`` if there are too many to count.
+    """
 
     url: str
-    total: int
+    total: int | None
     first: str
     last: str
     previous: str | None = None

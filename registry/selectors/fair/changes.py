@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Max, Model, Q, QuerySet
-from django.db.models.functions import Coalesce
 
 from registry.fair.atom import FeedEntry, repository_entry, version_entry
+from registry.pagination import row_after
 from registry.selectors.access import readable_repositories
 from registry.selectors.fair.description import describe_many, describe_revisions
 from registry.selectors.fair.hub import repository_address
-from registry.selectors.fair.identifier import restore
+from registry.selectors.fair.identifier import ceased, restore
 from registry.selectors.repository.revision import history, is_empty_start
-from registry.states import IdentifierKind, RefKind
+from registry.states import IdentifierKind, RefKind, RepositoryKind
 from registry.tables import Identifier, MLModel, Namespace, Revision
 
 Row = TypeVar("Row", bound=Model)
@@ -64,14 +64,20 @@ def changes_part(
     gone = Identifier.objects.filter(kind=IdentifierKind.CONCEPT)
     if namespace is not None:
         live = live.filter(namespace=namespace)
-        gone = gone.filter(full_name__istartswith=f"{namespace.name}/")
-    times = (
-        live.order_by("-updated_at").values_list("updated_at", flat=True).first(),
-        gone.aggregate(at=Max(Coalesce("hidden_at", "withdrawn_at")))["at"],
-    )
-    column = "created_at" if by_creation else "updated_at"
-    tombstones = _tombstones(gone.none() if by_creation else gone)
-    rows, last = _merged(live, column, tombstones, after, limit)
+        gone = gone.filter(owner=f"{namespace.name}/".lower())
+    # Each kind has an index in the order of changes.
+    by_kind = [live.filter(kind=kind) for kind in RepositoryKind]
+    times = [
+        rows.order_by("-updated_at").values_list("updated_at", flat=True).first()
+        for rows in by_kind
+    ]
+    gone_by_kind = [gone.filter(repository_kind=kind) for kind in RepositoryKind]
+    times += map(_gone_last, gone_by_kind)
+    if by_creation:
+        rows, last = _merged([live], "created_at", [], after, limit)
+    else:
+        tombstones = [_tombstones(some) for some in gone_by_kind]
+        rows, last = _merged(by_kind, "updated_at", tombstones, after, limit)
     return ChangesPart(_entries(rows, MLModel, _repositories), last, _latest(times))
 
 
@@ -92,7 +98,7 @@ def versions_part(
     )
     gone = Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.VERSION)
     times = (mlmodel.updated_at, gone.aggregate(at=Max("withdrawn_at"))["at"])
-    rows, last = _merged(own, "created_at", _tombstones(gone), after, limit)
+    rows, last = _merged([own], "created_at", [_tombstones(gone)], after, limit)
     for row in rows:
         if isinstance(row, Revision):
             # Avoids a query for each row.
@@ -102,34 +108,42 @@ def versions_part(
 
 def _tombstones(rows: QuerySet[Identifier]) -> QuerySet[Identifier]:
     """Withdrawn ones whose records are public."""
-    return rows.filter(withdrawn_at__isnull=False, description__isnull=False, hidden_at=None)
+    return ceased(rows).filter(hidden_at=None)
+
+
+def _gone_last(rows: QuerySet[Identifier]) -> datetime | None:
+    """When the last of ``rows`` ceased to be public."""
+    return ceased(rows).order_by("-gone_at").values_list("gone_at", flat=True).first()
 
 
 def _merged(
-    live: QuerySet[Row],
+    lists: Sequence[QuerySet[Row]],
     column: str,
-    gone: QuerySet[Identifier],
+    gone: Sequence[QuerySet[Identifier]],
     after: ChangeCursor | None,
     limit: int,
 ) -> tuple[list[Row | Identifier], ChangeCursor | None]:
-    """The next ``limit`` rows of both, by ``column`` and ``withdrawn_at``, and the position of the
-    last one."""
+    """The next ``limit`` rows of all, by ``column`` and ``gone_at``, and the position of the last
+    one."""
     if after is not None:
         at, pk = after.at, after.pk
-        live = live.filter(**{f"{column}__lte": at})
-        gone = gone.filter(withdrawn_at__lte=at)
         # Of equal times, withdrawn ones come first.
         if after.is_gone:
-            gone = gone.exclude(withdrawn_at=at, pk__gte=pk)
+            lists = [rows.filter(**{f"{column}__lte": at}) for rows in lists]
+            behind = row_after(("gone_at", "id"), (at, pk), descending=True)
+            gone = [rows.filter(behind) for rows in gone]
         else:
-            live = live.exclude(**{column: at, "pk__gte": pk})
-            gone = gone.exclude(withdrawn_at=at)
+            behind = row_after((column, "id"), (at, pk), descending=True)
+            lists = [rows.filter(behind) for rows in lists]
+            gone = [rows.filter(gone_at__lt=at) for rows in gone]
     by_cursor: dict[ChangeCursor, Row | Identifier] = {}
-    for row in live.order_by(f"-{column}", "-pk")[: limit + 1]:
-        by_cursor[ChangeCursor(getattr(row, column), is_gone=False, pk=row.pk)] = row
-    for tombstone in gone.order_by("-withdrawn_at", "-pk")[: limit + 1]:
-        time = tombstone.withdrawn_at or tombstone.minted_at
-        by_cursor[ChangeCursor(time, is_gone=True, pk=tombstone.pk)] = tombstone
+    for rows in lists:
+        for row in rows.order_by(f"-{column}", "-pk")[: limit + 1]:
+            by_cursor[ChangeCursor(getattr(row, column), is_gone=False, pk=row.pk)] = row
+    for tombstones in gone:
+        for one in tombstones.order_by("-gone_at", "-pk")[: limit + 1]:
+            time = one.withdrawn_at or one.minted_at
+            by_cursor[ChangeCursor(time, is_gone=True, pk=one.pk)] = one
     cursors = sorted(by_cursor, reverse=True)
     last = cursors[limit - 1] if len(cursors) > limit else None
     return [by_cursor[one] for one in cursors[:limit]], last

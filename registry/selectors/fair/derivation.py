@@ -23,6 +23,8 @@ from registry.validation.card import Card
 #: Upper bound on the nodes of a lineage graph. Larger graphs are truncated, and ``is_whole`` is
 #: false.
 MAX_NODES = 60
+#: Upper bound on the number of derived models that is counted.
+MAX_CHILDREN = 10_000
 #: Upper bound on the steps in each direction.
 _MAX_STEPS = 12
 _ANYBODY = AnonymousUser()
@@ -93,11 +95,15 @@ def declared_bases(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ..
 
 
 def children_count(mlmodel: MLModel) -> int:
-    """The number of public models whose newest version declares ``mlmodel`` as a source."""
+    """The number of public models whose newest version declares ``mlmodel`` as a source.
+
+    At most :data:`MAX_CHILDREN`, which bounds the rows that are read.
+    """
     rows = Derivation.objects.filter(
         source_mlmodel=mlmodel, revision__mlmodel__in=readable_mlmodels(_ANYBODY)
     ).exclude(relation__in=HUB_RELATIONS)
-    return _at_heads(rows).values("revision__mlmodel").distinct().count()
+    heads = _at_heads(rows).order_by("pk").values_list("revision__mlmodel", flat=True)
+    return len(set(heads[:MAX_CHILDREN]))
 
 
 def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:
@@ -154,6 +160,9 @@ class _Tracer:
     def go_down(self, mlmodel: MLModel) -> None:
         level = [mlmodel.pk]
         for steps in range(1, _MAX_STEPS + 1):
+            if len(self.nodes) >= MAX_NODES:
+                # Further rows would only be read to be left out.
+                break
             rows = _at_heads(
                 Derivation.objects.filter(
                     source_mlmodel__in=level,

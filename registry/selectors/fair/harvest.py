@@ -7,29 +7,23 @@ metadata.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, cast
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import F, Max, Min, Q, QuerySet
-from django.db.models.functions import Coalesce
-from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThanOrEqual
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from registry.errors import NotFound
-from registry.fair.addresses import RepositoryAddress
-from registry.fair.description import ResourceKind
 from registry.fair.oai.provider import OaiRecord
+from registry.pagination import row_after
 from registry.selectors.access import readable_repositories
+from registry.selectors.fair.catalog import MAX_COUNT
 from registry.selectors.fair.description import describe_many
-from registry.selectors.fair.identifier import pid_url
+from registry.selectors.fair.identifier import ceased, pid_url
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel
-
-# Time at which the target of an identifier ceased to be public.
-_GONE_AT = Coalesce("hidden_at", "withdrawn_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +58,17 @@ def harvest_part(
 
     Records that change during a harvest are listed again at its end.
     """
-    live, gone = _live(selection), _gone(selection)
-    if after is not None:
-        live = live.filter(updated_at__gte=after.changed)
-        gone = gone.filter(GreaterThanOrEqual(_GONE_AT, after.changed))
-        # Of equal times, deleted records come last.
-        if after.is_gone:
-            live = live.exclude(updated_at=after.changed)
-            gone = gone.exclude(Exact(_GONE_AT, after.changed), pk__lte=after.pk)
-        else:
-            live = live.exclude(updated_at=after.changed, pk__lte=after.pk)
-    by_cursor: dict[HarvestCursor, MLModel | Identifier] = {
-        HarvestCursor(row.updated_at, is_gone=False, pk=row.pk): row
-        for row in live.select_related("namespace").order_by("updated_at", "pk")[: limit + 1]
-    }
-    for row in gone.order_by(_GONE_AT, "pk")[: limit + 1]:
-        by_cursor[HarvestCursor(_gone_at(row), is_gone=True, pk=row.pk)] = row
+    by_cursor: dict[HarvestCursor, MLModel | Identifier] = {}
+    # Each kind has an index in the order of lists.
+    for one in _of_each_kind(selection):
+        live, gone = _live(one), _gone(one)
+        if after is not None:
+            live, gone = _live_after(live, after), _gone_after(gone, after)
+        for row in live.select_related("namespace").order_by("updated_at", "pk")[: limit + 1]:
+            by_cursor[HarvestCursor(row.updated_at, is_gone=False, pk=row.pk)] = row
+        for tombstone in gone.order_by("gone_at", "pk")[: limit + 1]:
+            cursor = HarvestCursor(_gone_at(tombstone), is_gone=True, pk=tombstone.pk)
+            by_cursor[cursor] = tombstone
     cursors = sorted(by_cursor)
     rows = [by_cursor[cursor] for cursor in cursors[:limit]]
     living = _living([row for row in rows if isinstance(row, MLModel)], is_whole=is_whole)
@@ -90,9 +79,15 @@ def harvest_part(
     )
 
 
-def harvest_count(selection: HarvestSelection) -> int:
-    """Number of selected records."""
-    return _live(selection).count() + _gone(selection).count()
+def harvest_count(selection: HarvestSelection) -> int | None:
+    """Number of selected records; ``None`` if there are more than :data:`MAX_COUNT`."""
+    count = 0
+    for one in _of_each_kind(selection):
+        for rows in (_live(one), _gone(one)):
+            count += rows.order_by()[: MAX_COUNT + 1].count()
+            if count > MAX_COUNT:
+                return None
+    return count
 
 
 def harvest_get(pid: str) -> OaiRecord:
@@ -119,51 +114,30 @@ def harvest_get(pid: str) -> OaiRecord:
 
 def harvest_begin() -> datetime:
     """Time of the earliest change of any record."""
-    # Sorted rather than as a minimum, which SQLite computes from all rows.
-    changed = (
-        _live(HarvestSelection())
-        .order_by("updated_at")
-        .values_list("updated_at", flat=True)
-        .first()
-    )
-    times = [changed, _gone(HarvestSelection()).aggregate(at=Min(_GONE_AT))["at"]]
+    times: list[datetime | None] = []
+    for one in _of_each_kind(HarvestSelection()):
+        changed = _live(one).order_by("updated_at").values_list("updated_at", flat=True)
+        gone = _gone(one).order_by("gone_at").values_list("gone_at", flat=True)
+        times += [changed.first(), gone.first()]
     return min((at for at in times if at is not None), default=timezone.now())
 
 
-def listed(number: int, at_once: int) -> tuple[list[MLModel], int]:
-    """Page ``number`` (from 1) of all public repositories with namespaces, and the total number.
-
-    The order is oldest first, so that full pages do not change.
-    """
-    rows = _live(HarvestSelection())
-    first = (number - 1) * at_once
-    page = rows.select_related("namespace").order_by("pk")[first : first + at_once]
-    return list(page), rows.count()
+def _of_each_kind(selection: HarvestSelection) -> list[HarvestSelection]:
+    kinds = list(RepositoryKind) if selection.kind is None else [selection.kind]
+    return [replace(selection, kind=kind) for kind in kinds]
 
 
-def addresses_changed(at_once: int) -> dict[int, datetime]:
-    """Parts of at most ``at_once`` public repositories each: part to its newest change.
-
-    A repository always stays in the same part.
-    """
-    parts = _live(HarvestSelection()).annotate(part=F("pk") / at_once).values("part")
-    newest = parts.annotate(newest=Max("updated_at")).order_by("part")
-    return dict(newest.values_list("part", "newest"))
+def _live_after(rows: QuerySet[MLModel], after: HarvestCursor) -> QuerySet[MLModel]:
+    # Of equal times, deleted records come last.
+    if after.is_gone:
+        return rows.filter(updated_at__gt=after.changed)
+    return rows.filter(row_after(("updated_at", "id"), (after.changed, after.pk)))
 
 
-def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
-    """Addresses in a part of :func:`addresses_changed`, with the times of their latest changes."""
-    rows = _live(HarvestSelection()).filter(pk__gte=part * at_once, pk__lt=(part + 1) * at_once)
-    columns = ("kind", "namespace__name", "name", "updated_at")
-    return [
-        (
-            RepositoryAddress(
-                settings.HUB_URL, cast("ResourceKind", kind), f"{owner}/{name}"
-            ).concept,
-            at,
-        )
-        for kind, owner, name, at in rows.order_by("pk").values_list(*columns)
-    ]
+def _gone_after(rows: QuerySet[Identifier], after: HarvestCursor) -> QuerySet[Identifier]:
+    if after.is_gone:
+        return rows.filter(row_after(("gone_at", "id"), (after.changed, after.pk)))
+    return rows.filter(gone_at__gte=after.changed)
 
 
 def _live(selection: HarvestSelection) -> QuerySet[MLModel]:
@@ -179,20 +153,17 @@ def _live(selection: HarvestSelection) -> QuerySet[MLModel]:
 
 def _gone(selection: HarvestSelection) -> QuerySet[Identifier]:
     """Identifiers of formerly public repositories, without kept records."""
-    is_withdrawn = Q(withdrawn_at__isnull=False, description__isnull=False)
     named = Identifier.objects.defer("description").filter(kind=IdentifierKind.CONCEPT)
-    rows = named.filter(Q(hidden_at__isnull=False) | is_withdrawn)
+    rows = ceased(named, selection.since)
     if selection.kind is not None:
         rows = rows.filter(repository_kind=selection.kind)
-    if selection.since is not None:
-        rows = rows.filter(GreaterThanOrEqual(_GONE_AT, selection.since))
     if selection.until is not None:
-        rows = rows.filter(LessThanOrEqual(_GONE_AT, _end_of(selection.until)))
+        rows = rows.filter(gone_at__lte=_end_of(selection.until))
     return rows
 
 
 def _gone_at(row: Identifier) -> datetime:
-    return cast("datetime", row.hidden_at or row.withdrawn_at)
+    return cast("datetime", row.gone_at)
 
 
 def _end_of(second: datetime) -> datetime:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from registry.tables import Identifier, MLModel, Revision
 
 DOI_RESOLVER = "https://doi.org"
 
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _OID_START = re.compile(r"[0-9a-f]{7,40}")
 _ANYBODY = AnonymousUser()
 
@@ -104,6 +106,12 @@ def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:
     """
     # "concept" sorts before "version".
     return mlmodel.identifiers.defer("description").order_by("kind", "-pk")
+
+
+def ceased(rows: QuerySet[Identifier], since: datetime | None = None) -> QuerySet[Identifier]:
+    """Those of ``rows`` whose target ceased to be public, at ``since`` or later."""
+    # A bound rather than "is not null", beside which PostgreSQL misjudges further bounds.
+    return rows.filter(gone_at__gte=since or _EARLIEST)
 
 
 def identifiers_at(revision: Revision) -> tuple[Identifier | None, Identifier | None]:

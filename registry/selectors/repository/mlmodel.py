@@ -2,7 +2,7 @@
 
 import re
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, QuerySet
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
 
@@ -105,7 +105,8 @@ def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLMode
     """
     require(actor, role=Role.READ, namespace=namespace)
     rows = namespace.mlmodels.select_related("namespace").order_by("-pk")
-    return rows, rows.aggregate(total=Sum("used_bytes"))["total"] or 0
+    namespace.refresh_from_db(fields=["used_bytes"])
+    return rows, namespace.used_bytes
 
 
 def counts_of(actor: Actor, namespace: Namespace) -> dict[str, int]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Sum
-from django.db.models.functions import Coalesce
 
 from registry.selectors.storage.blob import AT_ONCE
 from registry.states import JobState, NamespaceKind
@@ -35,20 +34,25 @@ def usage(namespace: Namespace) -> Usage:
 
     Bytes that several of them share are counted for each, so that counts are independent.
     """
-    used = namespace.mlmodels.aggregate(bytes=Sum("used_bytes"))["bytes"] or 0
+    rows = Namespace.objects.filter(pk=namespace.pk)
+    used = rows.values_list("used_bytes", flat=True).first() or 0
     return Usage(used, quota_of(namespace))
 
 
 def usages() -> Iterator[tuple[Namespace, Usage]]:
     """Storage use of each namespace, the largest first."""
-    used = Coalesce(Sum("mlmodels__used_bytes"), 0)
-    for namespace in Namespace.objects.annotate(used=used).order_by("-used", "name"):
-        yield namespace, Usage(namespace.used, quota_of(namespace))
+    for namespace in Namespace.objects.order_by("-used_bytes", "name").iterator():
+        yield namespace, Usage(namespace.used_bytes, quota_of(namespace))
 
 
 def quota_of(namespace: Namespace) -> int | None:
     """Quota of ``namespace`` in bytes; ``None`` for unlimited."""
     return _limit(namespace.quota_bytes, settings.QUOTA_BYTES)
+
+
+def bytes_in(namespace: Namespace) -> int:
+    """Total bytes of the models and data sets of ``namespace``, summed up anew."""
+    return namespace.mlmodels.aggregate(bytes=Sum("used_bytes"))["bytes"] or 0
 
 
 def bytes_of(mlmodel: MLModel) -> int:

@@ -3,7 +3,7 @@
 A change of a public record queues a run with :func:`assess_soon`; a job executes it
 (``workers/jobs/assess.py``), at most once a minute for each version. A change during a run marks
 the job, which queues another run when it ends. :func:`assess_due` finds versions that were missed
-or assessed long ago.
+or assessed long ago: each version stores the time of its next assessment.
 """
 
 from datetime import datetime, timedelta
@@ -29,6 +29,10 @@ from registry.validation.texts import check_json
 
 #: Least time between two assessment runs of one version.
 PAUSE = timedelta(seconds=60)
+#: Time until a run that stored no assessment is repeated.
+RETRY = timedelta(hours=1)
+# Upper bounds on the versions that one call of assess_due reads, and of one of its queries.
+_MOST_READ, _READ_AT_ONCE = 5000, 500
 _AGAIN = "again"
 _SUBMIT_TRIES = 5
 
@@ -52,6 +56,7 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
             points=document["points"],
             most=document["of"],
         )
+        Revision.objects.filter(pk=revision.pk).update(assess_at=_next_at())
         audit(
             None,
             "assessment.add",
@@ -116,23 +121,40 @@ def assess_after(*, job_uuid: str) -> Job | None:
 
 
 def assess_due(*, limit: int) -> list[Job]:
-    """Queue runs of versions never assessed, then of those assessed longest ago.
+    """Queue runs of the versions that are due, longest ago first.
 
-    ``limit`` bounds the waiting runs, including those queued before. Safe to run at any time, by
-    several processes at once.
+    ``limit`` bounds the waiting runs, including those queued before. The work is bounded as well;
+    the rest is left to the next call. Safe to run at any time, by several processes at once.
     """
     if not settings.ASSESS_DAYS:
         return []
     waiting = Job.objects.filter(kind=JobKind.ASSESS, state=JobState.QUEUED)[:limit].count()
-    revisions = due(limit=max(0, limit - waiting), age=timedelta(days=settings.ASSESS_DAYS))
-    jobs = (assess_soon(revision) for revision in revisions)
-    return [job for job in jobs if job is not None]
+    room, jobs = limit - waiting, list[Job]()
+    for _ in range(0, _MOST_READ, _READ_AT_ONCE):
+        waits = due(limit=_READ_AT_ONCE) if len(jobs) < room else None
+        if waits is None or not (waits.ready or waits.later or waits.never):
+            break
+        Revision.objects.filter(pk__in=waits.never).update(assess_at=None)
+        Revision.objects.filter(pk__in=waits.later).update(assess_at=_next_at())
+        queued = (assess_soon(revision) for revision in waits.ready[: room - len(jobs)])
+        jobs += [job for job in queued if job is not None]
+    return jobs
+
+
+def assess_mark(revision: Revision) -> None:
+    """Let :func:`assess_due` look at a version that a tag leads to now."""
+    Revision.objects.filter(pk=revision.pk).update(assess_at=timezone.now())
+
+
+def _next_at() -> datetime:
+    return timezone.now() + timedelta(days=settings.ASSESS_DAYS)
 
 
 def _submit(actor: Actor, revision: Revision) -> Job | None:
     """The job whose run will see the version in its current state."""
     if not is_assessable(revision):
         return None
+    Revision.objects.filter(pk=revision.pk).update(assess_at=timezone.now() + RETRY)
     for _ in range(_SUBMIT_TRIES):
         job = job_submit(
             actor=actor, kind=JobKind.ASSESS, revision=revision, priority=BACKGROUND_PRIORITY

@@ -17,7 +17,7 @@ from registry.services.repository.mlmodel import (
     name_conflict,
     name_taken,
 )
-from registry.services.storage.quota import quota_check, quota_check_models
+from registry.services.storage.quota import quota_check, quota_check_models, usage_shift
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.plan import plan_inspection
 from registry.states import RefKind, RepositoryKind, Role, Visibility
@@ -77,6 +77,7 @@ def fork(
                 used_bytes=used_bytes,
                 **{column: getattr(source, column) for column in _COPIED},
             )
+            usage_shift({owner.pk: used_bytes})
             name_taken(copy)
             _copy_rows(source, copy, refs)
             detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
@@ -102,6 +103,8 @@ def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
             if ref.kind != RefKind.PULL
         ]
     )
+    # Lines of pull requests: garbage collection looks whether anything leads to them.
+    copy.revisions.filter(refs=None, children=None).update(is_stray=True)
     values = source.tags.values_list("value", flat=True)
     Tag.objects.bulk_create([Tag(mlmodel=copy, value=value) for value in values])
     labels = source.labels.order_by("pk").values("kind", "value")

@@ -18,7 +18,7 @@ from registry.services.fair.identifier import identifiers_withdraw
 from registry.services.repository.card import card_apply
 from registry.services.repository.revision import commit_first
 from registry.services.storage.blob import blob_store_bytes
-from registry.services.storage.quota import quota_check, quota_check_models
+from registry.services.storage.quota import quota_check, quota_check_models, usage_shift
 from registry.services.trust.attestation import signatures_drop
 from registry.services.webhook.notice import notify_config, notify_repository
 from registry.states import Gate, RepositoryKind, Role, Visibility
@@ -140,6 +140,8 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
+            if row.namespace != owner:
+                usage_shift({row.namespace_id: -row.used_bytes, owner.pk: row.used_bytes})
             _redirect(row, mlmodel)
             signatures_drop(mlmodel)
             assess_head(mlmodel)
@@ -165,7 +167,7 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
         # Every writer below a model locks one of these: it ends before, or finds nothing after.
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
-        list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
+        held = MLModel.objects.select_for_update().filter(pk=mlmodel.pk).first()
         mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
         notify_repository(mlmodel, "delete")
         identifiers_withdraw(mlmodel, reason=reason)
@@ -175,6 +177,8 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
         # One statement. The cascade would read every file of every revision into memory, to check
         # the references to its revision.
         File.objects.filter(revision__mlmodel=mlmodel).delete()
+        if held is not None:
+            usage_shift({held.namespace_id: -held.used_bytes})
         mlmodel.delete()
 
 

@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.utils import timezone
 
-from registry.dispatch import notify_chunking
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import declared_bases
 from registry.services.audit import audit
@@ -15,6 +14,7 @@ from registry.services.repository.branch import require_head
 from registry.services.repository.card import card_apply
 from registry.services.repository.draft import RevisionDraft
 from registry.services.repository.history import revision_write
+from registry.services.storage.chunking import chunks_await
 from registry.services.webhook.notice import notify_ref
 from registry.services.work.plan import plan_inspection
 from registry.states import RefKind
@@ -42,6 +42,9 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         require_head(head)
         revision = revision_write(actor, mlmodel, draft)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
+        if draft.parent != replaced:
+            # Garbage collection looks whether anything else leads to it.
+            Revision.objects.filter(pk=replaced.pk).update(is_stray=True)
         identifiers_mint(mlmodel, [revision])
         derivations_write(revision, bases, replaced, draft.origins)
         mlmodel.updated_at = timezone.now()
@@ -63,6 +66,7 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
             # A pull request is inspected after the merge, for which the role write is needed.
             plan_inspection(actor=actor, revision=revision)
         assess_soon(revision)
-        if any(entry.is_lfs for entry in draft.snapshot.put.values()):
-            notify_chunking()
+        large = {one.blob.sha256 for one in draft.snapshot.put.values() if one.is_lfs}
+        if large:
+            chunks_await(large)
     return revision

@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 from registry.errors import Conflict, Forbidden, NotFound
 from registry.selectors.access import Actor, require
 from registry.services.audit import audit
+from registry.services.fair.assessment import assess_mark
 from registry.services.webhook.notice import notify_ref
 from registry.states import RefKind, Role
 from registry.tables import MLModel, Ref, Revision
@@ -39,6 +40,7 @@ def ref_create(
     try:
         with transaction.atomic():
             ref = Ref.objects.create(mlmodel=mlmodel, kind=kind, name=name, revision=revision)
+            assess_mark(revision)
             _audit_ref(actor, ref, "ref.create")
             notify_ref(ref, old=None, new=revision.oid)
     except IntegrityError:
@@ -71,6 +73,8 @@ def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> N
         _audit_ref(actor, ref, "ref.delete")
         notify_ref(ref, old=ref.revision.oid, new=None)
         ref.delete()
+        # Garbage collection looks whether anything else leads to it.
+        Revision.objects.filter(pk=ref.revision_id).update(is_stray=True)
 
 
 def _audit_ref(actor: Actor, ref: Ref, action: str) -> None:

@@ -6,12 +6,14 @@ xorb: a client that downloaded that file has them. The others make up new xorbs,
 stored: their bytes are those of the file. Only the list of chunks is recorded.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from registry.dispatch import notify_chunking
 from registry.selectors.storage.blob import blob_open
 from registry.services.audit import audit
 from registry.services.storage.blob import blobs_hold
@@ -25,6 +27,7 @@ from registry.xet.xorb import MAX_CHUNKS, MAX_RAW_BYTES
 
 #: Bytes that one run of the background task reads, unless a single file is larger.
 BYTES_AT_ONCE = 16 * 2**30
+_BLOBS_AT_ONCE = 500
 # Earlier chunks are looked up in memory: some 40 MB for this number of xorbs.
 _MOST_EARLIER_XORBS = 256
 
@@ -175,11 +178,23 @@ def _record(blob: Blob, xet_hash: str, spans: list[_Span], xorbs: list[_NewXorb]
             batch_size=500,
         )
         XetFile.objects.bulk_create([XetFile(hash=xet_hash, blob=blob)], ignore_conflicts=True)
+        Blob.objects.filter(pk=blob.pk).update(awaits_chunks=False)
         audit(None, "blob.chunk", blob.sha256, detail={"new_xorbs": len(xorbs)})
 
 
+def chunks_await(sha256s: Collection[str]) -> None:
+    """Let :func:`blobs_chunk` find the chunks of these blobs of large files.
+
+    Called in the transaction that commits them.
+    """
+    ordered = sorted(sha256s)
+    for start in range(0, len(ordered), _BLOBS_AT_ONCE):
+        some = Blob.objects.filter(pk__in=ordered[start : start + _BLOBS_AT_ONCE])
+        has_hash = XetFile.objects.filter(blob=OuterRef("pk"))
+        some.filter(~Exists(has_hash), size_bytes__gt=0).update(awaits_chunks=True)
+    notify_chunking()
+
+
 def _unchunked() -> Blob | None:
-    large = File.objects.filter(blob=OuterRef("pk"), is_lfs=True)
-    has_hash = XetFile.objects.filter(blob=OuterRef("pk"))
-    rows = Blob.objects.filter(Exists(large), ~Exists(has_hash), condemned_at=None)
-    return rows.filter(size_bytes__gt=0).order_by("created_at", "pk").first()
+    rows = Blob.objects.filter(awaits_chunks=True, condemned_at=None)
+    return rows.order_by("created_at", "pk").first()

@@ -14,7 +14,7 @@ file_lost           a file names a blob or a revision that does not exist
 revision_wrong      the ids of a revision do not match its files or its commit
 ref_lost            a branch or tag names no revision of its repository
 branch_missing      a repository lacks its default branch
-usage_wrong         the count of used bytes of a repository is wrong
+usage_wrong         the count of used bytes of a repository or namespace is wrong
 ------------------- ----------------------------------------------------------------------
 stray               bytes without a row, such as a killed upload leaves
 leftover            bytes of an upload that is in progress or was killed
@@ -32,12 +32,12 @@ from django.db.models import Exists, F, OuterRef
 
 from registry.errors import Invalid, NotFound
 from registry.selectors.storage.blob import AT_ONCE, blobs_unreferenced
-from registry.selectors.storage.quota import bytes_of
+from registry.selectors.storage.quota import bytes_in, bytes_of, usage
 from registry.states import RefKind
 from registry.storage import BlobStore, blob_store
 from registry.storage.git import blob_oid, commit_oid, lfs_pointer, tree_oid
 from registry.storage.meter import ByteMeter
-from registry.tables import Blob, File, MLModel, Ref, Revision
+from registry.tables import Blob, File, MLModel, Namespace, Ref, Revision
 
 LITTER = frozenset({"stray", "leftover"})
 
@@ -83,6 +83,7 @@ class _Check:
         self._store, self._progress, self._quick = store, progress, quick
         self._wrong_rows: set[str] = set()
         self._wrong_revisions: set[int] = set()
+        self._wrong_namespaces: set[int] = set()
 
     def run(self) -> Iterator[IntegrityFault]:
         yield from self._blobs()
@@ -90,6 +91,7 @@ class _Check:
         yield from self._files()
         yield from self._revisions()
         yield from self._repositories()
+        yield from self._namespaces()
 
     def _blobs(self) -> Iterator[IntegrityFault]:
         total = Blob.objects.count()
@@ -190,7 +192,15 @@ class _Check:
         fault = _usage_fault(mlmodel)
         # Again: a commit may have come between the two numbers.
         if fault and (fault := _usage_fault(mlmodel)):
+            self._wrong_namespaces.add(mlmodel.namespace_id)
             yield fault
+
+    def _namespaces(self) -> Iterator[IntegrityFault]:
+        for namespace in Namespace.objects.order_by("pk").iterator():
+            actual, row = bytes_in(namespace), usage(namespace).used_bytes
+            if actual != row and namespace.pk not in self._wrong_namespaces:
+                detail = f"its repositories use {actual} bytes, its row says {row}"
+                yield IntegrityFault("usage_wrong", namespace.name, detail)
 
 
 def _content_fault(store: BlobStore, blob: Blob, length: int) -> IntegrityFault | None:

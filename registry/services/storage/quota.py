@@ -1,6 +1,6 @@
 """Storage use of repositories, and quotas of namespaces and people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 from django.db.models import F
@@ -10,6 +10,7 @@ from registry.selectors.access import Actor, person, require_scope
 from registry.selectors.storage.quota import (
     Allowance,
     bytes_added,
+    bytes_in,
     bytes_of,
     jobs_allowed,
     models_allowed,
@@ -72,6 +73,7 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     added_bytes = quota_check_blobs(mlmodel, sizes, hold=True)
     if added_bytes:
         MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added_bytes)
+        usage_shift({mlmodel.namespace_id: added_bytes})
         mlmodel.refresh_from_db(fields=["used_bytes"])
 
 
@@ -84,6 +86,26 @@ def usage_recount(mlmodel: MLModel) -> int:
         used_bytes = bytes_of(held)
         if used_bytes != held.used_bytes:
             MLModel.objects.filter(pk=held.pk).update(used_bytes=used_bytes)
+            usage_shift({held.namespace_id: used_bytes - held.used_bytes})
+    return used_bytes - held.used_bytes
+
+
+def usage_shift(changes: Mapping[int, int]) -> None:
+    """Add to the used bytes of namespaces (key to difference), in the transaction that changes the
+    bytes of their models and data sets."""
+    # In one order, so that transactions that change several do not wait for each other.
+    for namespace, difference in sorted(changes.items()):
+        rows = Namespace.objects.filter(pk=namespace)
+        rows.update(used_bytes=F("used_bytes") + difference)
+
+
+def usage_sum(namespace: Namespace) -> int:
+    """Sum up the bytes of ``namespace`` anew; the difference in bytes."""
+    with transaction.atomic():
+        held = Namespace.objects.select_for_update().get(pk=namespace.pk)
+        used_bytes = bytes_in(held)
+        if used_bytes != held.used_bytes:
+            Namespace.objects.filter(pk=held.pk).update(used_bytes=used_bytes)
     return used_bytes - held.used_bytes
 
 

@@ -210,6 +210,8 @@ class _FileRecorder:
             uploads = [Upload(user=user, blob_id=sha256) for sha256 in sha256s]
             Upload.objects.bulk_create(uploads, ignore_conflicts=True)
         XetFile.objects.bulk_create(self._files, ignore_conflicts=True)
+        here = Blob.objects.filter(pk__in=[file.blob_id for file in self._files])
+        here.update(awaits_chunks=False)
         XorbRun.objects.bulk_create(self._runs, ignore_conflicts=True, batch_size=500)
         XorbChunk.objects.bulk_create(self._chunks, ignore_conflicts=True)
         audit(

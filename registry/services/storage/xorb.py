@@ -1,6 +1,6 @@
 """Upload of xorbs, and release of payloads that are unused or whose chunks files contain."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -99,21 +99,29 @@ def xet_address_change(*, mlmodel: MLModel) -> None:
 
 
 def xorb_sweep(*, grace: timedelta) -> int:
-    """Release payloads that are no longer needed, and delete xorbs without chunks.
+    """Release payloads that are no longer needed, and delete their xorbs if no chunk is left.
 
     A payload is no longer needed if files contain all of its chunks, or if its xorb was not sent
-    for ``grace``. If chunks are lost thereby, or by the deletion of a file, the repositories at
-    whose Xet addresses clients may still rely on them change their address first. Safe to run at
-    any time, by several processes at once. Returns the number of released payloads, which garbage
-    collection deletes.
+    for ``grace``. Only xorbs with a payload are read: those of the uploads of about ``grace``. Safe
+    to run at any time, by several processes at once. Returns the number of released payloads, which
+    garbage collection deletes.
     """
     horizon = timezone.now() - grace
-    with_payload = Xorb.objects.exclude(payload=None)
-    dropped = sum(_drop_payloads(some, horizon) for some in _batches(with_payload))
-    for some in _batches(Xorb.objects.filter(payload=None, uploads__isnull=False).distinct()):
+    with_payload = Xorb.objects.filter(payload__isnull=False)
+    return sum(_drop_payloads(some, horizon) for some in _batches(with_payload))
+
+
+def xorbs_shrink(hashes: Collection[str]) -> None:
+    """Follow the loss of chunks of these xorbs, in the transaction that deletes a payload or files.
+
+    If a client may still rely on lost chunks, the repositories at whose Xet addresses it sent them
+    change their address. Xorbs of which nothing is left are deleted.
+    """
+    ordered = sorted(hashes)
+    for start in range(0, len(ordered), _AT_ONCE):
+        some = ordered[start : start + _AT_ONCE]
         _forget_lost(some)
-    Xorb.objects.filter(payload=None, runs=None, uploads=None).delete()
-    return dropped
+        Xorb.objects.filter(hash__in=some, payload=None, runs=None, uploads=None).delete()
 
 
 def is_whole(xorb: Xorb, runs: list[Run]) -> bool:
@@ -166,28 +174,30 @@ def _batches(rows: QuerySet[Xorb]) -> Iterator[list[Xorb]]:
 
 def _drop_payloads(some: list[Xorb], horizon: datetime) -> int:
     runs = runs_of([xorb.hash for xorb in some])
-    dropped = 0
-    for xorb in some:
-        in_files = covered(xorb.chunk_count, runs.get(xorb.hash, [])).all()
-        if in_files or xorb.used_at < horizon:
-            # Only if unchanged: it may have been sent again since.
-            unchanged = Xorb.objects.filter(
-                hash=xorb.hash, payload=xorb.payload_id, used_at=xorb.used_at
-            )
-            dropped += unchanged.update(payload=None)
-    return dropped
-
-
-def _forget_lost(some: list[Xorb]) -> None:
-    """Delete the records that clients sent those of ``some`` that have lost chunks."""
+    dropped = []
     with transaction.atomic():
-        # The lock excludes a concurrent upload of the same xorb.
-        rows = Xorb.objects.filter(hash__in=[xorb.hash for xorb in some], payload=None)
-        locked = list(rows.select_for_update().order_by("hash").defer("chunks"))
-        runs = runs_of([xorb.hash for xorb in locked])
-        lost = [xorb.hash for xorb in locked if not is_whole(xorb, runs.get(xorb.hash, []))]
-        uploads = XorbUpload.objects.filter(xorb__in=lost)
-        repositories = MLModel.objects.filter(pk__in=uploads.values("mlmodel"))
-        if repositories.update(xet_epoch=F("xet_epoch") + 1):
-            audit(None, "xorb.forget", f"{len(lost)} xorbs")
-        uploads.delete()
+        for xorb in some:
+            in_files = covered(xorb.chunk_count, runs.get(xorb.hash, [])).all()
+            if in_files or xorb.used_at < horizon:
+                # Only if unchanged: it may have been sent again since.
+                unchanged = Xorb.objects.filter(
+                    hash=xorb.hash, payload=xorb.payload_id, used_at=xorb.used_at
+                )
+                if unchanged.update(payload=None):
+                    dropped.append(xorb.hash)
+        xorbs_shrink(dropped)
+    return len(dropped)
+
+
+def _forget_lost(hashes: Sequence[str]) -> None:
+    """Delete the records that clients sent those of ``hashes`` that have lost chunks."""
+    # The lock excludes a concurrent upload of the same xorb.
+    rows = Xorb.objects.filter(hash__in=hashes, payload=None)
+    locked = list(rows.select_for_update().order_by("hash").defer("chunks"))
+    runs = runs_of([xorb.hash for xorb in locked])
+    lost = [xorb.hash for xorb in locked if not is_whole(xorb, runs.get(xorb.hash, []))]
+    uploads = XorbUpload.objects.filter(xorb__in=lost)
+    repositories = MLModel.objects.filter(pk__in=uploads.values("mlmodel"))
+    if repositories.update(xet_epoch=F("xet_epoch") + 1):
+        audit(None, "xorb.forget", f"{len(lost)} xorbs")
+    uploads.delete()

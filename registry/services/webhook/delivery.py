@@ -94,5 +94,5 @@ def wait_s(attempt: int) -> float:
 def delivery_sweep() -> int:
     """Delete a batch of the deliveries that ended over 30 days ago; returns their number."""
     old = WebhookDelivery.objects.filter(ended_at__lt=timezone.now() - _RETENTION)
-    keys = list(old.order_by("pk").values_list("pk", flat=True)[:_SWEEP_BATCH])
+    keys = list(old.order_by("ended_at").values_list("pk", flat=True)[:_SWEEP_BATCH])
     return WebhookDelivery.objects.filter(pk__in=keys).delete()[0]

@@ -30,3 +30,4 @@ class Derivation(models.Model):
                 fields=["revision", "relation", "source"], name="derivation_unique"
             )
         ]
+        indexes = [models.Index(fields=["source_mlmodel", "id"], name="derivation_of_source")]

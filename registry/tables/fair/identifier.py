@@ -1,8 +1,8 @@
 """Persistent identifiers: minted once, never reassigned, never deleted."""
 
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Lower
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Lower, StrIndex, Substr
 
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables.repository.mlmodel import MLModel
@@ -23,6 +23,12 @@ class Identifier(models.Model):
     # Kind, name and commit id of the target, which stay when its rows are deleted.
     repository_kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
     full_name = models.CharField(max_length=200)
+    # ``namespace/`` of ``full_name`` in lower case.
+    owner = models.GeneratedField(
+        expression=Lower(Substr("full_name", 1, StrIndex("full_name", Value("/")))),
+        output_field=models.CharField(max_length=200),
+        db_persist=True,
+    )
     oid = models.CharField(max_length=40, blank=True)
     mlmodel = models.ForeignKey(
         MLModel, models.SET_NULL, null=True, blank=True, related_name="identifiers"
@@ -34,12 +40,21 @@ class Identifier(models.Model):
     # ``10.5072/...`` if one is registered with DataCite.
     doi = models.CharField(max_length=200, blank=True)
     # When an update is due at DataCite; empty if its metadata are current.
-    doi_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    doi_due_at = models.DateTimeField(null=True, blank=True)
     # Concepts only: when a public repository was made private. Harvesters get a deleted record.
-    hidden_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    hidden_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True)
     description = models.JSONField(null=True, blank=True)
+    # When the target ceased to be public: it is hidden, or withdrawn with a record.
+    gone_at = models.GeneratedField(
+        expression=Case(
+            When(hidden_at__isnull=False, then=F("hidden_at")),
+            When(description__isnull=False, then=F("withdrawn_at")),
+        ),
+        output_field=models.DateTimeField(null=True),
+        db_persist=True,
+    )
 
     class Meta:
         constraints = [
@@ -51,4 +66,22 @@ class Identifier(models.Model):
                 fields=["doi"], condition=~Q(doi=""), name="identifier_doi_unique"
             ),
         ]
-        indexes = [models.Index("repository_kind", Lower("full_name"), name="identifier_named")]
+        indexes = [
+            models.Index(fields=["mlmodel", "kind", "-id"], name="identifier_of_mlmodel"),
+            models.Index("repository_kind", Lower("full_name"), name="identifier_named"),
+            models.Index(
+                fields=["kind", "repository_kind", "gone_at", "id"],
+                condition=Q(gone_at__isnull=False),
+                name="identifier_gone",
+            ),
+            models.Index(
+                fields=["owner", "kind", "repository_kind", "gone_at", "id"],
+                condition=Q(gone_at__isnull=False),
+                name="identifier_gone_of_owner",
+            ),
+            models.Index(
+                fields=["doi_due_at", "id"],
+                condition=Q(doi_due_at__isnull=False),
+                name="identifier_doi_due",
+            ),
+        ]

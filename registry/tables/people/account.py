@@ -46,6 +46,8 @@ class Namespace(models.Model):
     quota_jobs = models.IntegerField(null=True, blank=True)
     # Of a person: uploads in parts that are not complete.
     quota_uploads = models.IntegerField(null=True, blank=True)
+    # Sum over its models and data sets.
+    used_bytes = models.BigIntegerField(default=0)
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
 
     class Meta:

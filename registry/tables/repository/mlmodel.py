@@ -8,6 +8,10 @@ from registry.ids import uuid_column
 from registry.states import Gate, RepositoryKind, RequestState, Visibility
 from registry.tables.people.account import Namespace
 
+#: Keys of repositories in one part of the site map. DANGER: an index contains it.
+SITE_MAP_PART = 5000
+_IS_PUBLIC = models.Q(visibility=Visibility.PUBLIC)
+
 
 class MLModel(models.Model):
     """The repository ``namespace/name``: a history of revisions with a card.
@@ -34,7 +38,7 @@ class MLModel(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     # Time of the last commit or setting change; orders the catalogue.
-    updated_at = models.DateTimeField(db_index=True)
+    updated_at = models.DateTimeField()
     downloads = models.BigIntegerField(default=0)
     likes = models.BigIntegerField(default=0)
     gate = models.CharField(max_length=8, choices=Gate.choices, default=Gate.OPEN)
@@ -61,6 +65,28 @@ class MLModel(models.Model):
             models.Index(fields=["kind", "-updated_at", "-id"], name="mlmodel_kind_newest"),
             models.Index(fields=["kind", "-likes", "-id"], name="mlmodel_kind_liked"),
             models.Index(fields=["kind", "-downloads", "-id"], name="mlmodel_kind_fetched"),
+            # For harvesters: pages, lists by time, and parts of the site map. Partial, because the
+            # planner prefers the primary key to an index that begins with the visibility.
+            models.Index(fields=["id"], condition=_IS_PUBLIC, name="mlmodel_public"),
+            models.Index(
+                fields=["kind", "updated_at", "id"],
+                condition=_IS_PUBLIC,
+                name="mlmodel_public_changed",
+            ),
+            models.Index(
+                fields=["created_at", "id"], condition=_IS_PUBLIC, name="mlmodel_public_created"
+            ),
+            models.Index(
+                fields=["namespace", "kind", "updated_at", "id"],
+                condition=_IS_PUBLIC,
+                name="mlmodel_public_of_owner",
+            ),
+            models.Index(
+                models.F("id") / SITE_MAP_PART,
+                "updated_at",
+                condition=_IS_PUBLIC,
+                name="mlmodel_site_map",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -139,6 +165,10 @@ class Like(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["mlmodel", "user"], name="like_unique")]
+        indexes = [
+            models.Index(fields=["mlmodel", "-id"], name="like_of_mlmodel"),
+            models.Index(fields=["user", "-id"], name="like_of_user"),
+        ]
 
 
 class AccessRequest(models.Model):

@@ -2,6 +2,8 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+from django.utils import timezone
 
 from registry.ids import PathField, oid_column, uuid_column
 from registry.states import RefKind
@@ -34,12 +36,25 @@ class Revision(models.Model):
     message = models.TextField()
     created_at = models.DateTimeField()
     card = models.JSONField(default=dict)
+    # When the periodic FAIR assessment looks at it next; null if no tag and no default branch
+    # leads to it.
+    assess_at = models.DateTimeField(null=True, default=timezone.now)
+    # Whether a branch, tag or child that led to it went away: garbage collection looks at it.
+    is_stray = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["mlmodel", "oid"], name="revision_oid_unique")
         ]
-        indexes = [models.Index(fields=["mlmodel", "-id"], name="revision_newest")]
+        indexes = [
+            models.Index(fields=["mlmodel", "-id"], name="revision_newest"),
+            models.Index(
+                fields=["assess_at", "id"],
+                condition=Q(assess_at__isnull=False),
+                name="revision_assess_due",
+            ),
+            models.Index(fields=["id"], condition=Q(is_stray=True), name="revision_stray"),
+        ]
 
 
 class File(models.Model):

@@ -22,6 +22,17 @@ class Blob(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(default=timezone.now, db_index=True)
     condemned_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    # Whether a large file has these bytes, and its chunks are to be found for downloads by Xet.
+    awaits_chunks = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["created_at", "sha256"],
+                condition=models.Q(awaits_chunks=True),
+                name="blob_awaits_chunks",
+            )
+        ]
 
 
 class Upload(models.Model):

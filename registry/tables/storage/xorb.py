@@ -8,6 +8,7 @@ that sent them before, or that queries a chunk by hash, need not send them again
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from registry.ids import sha256_column
 from registry.tables.repository.mlmodel import MLModel
@@ -28,6 +29,13 @@ class Xorb(models.Model):
     payload = models.ForeignKey(Blob, models.SET_NULL, null=True, related_name="xorbs")
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["hash"], condition=Q(payload__isnull=False), name="xorb_with_payload"
+            )
+        ]
 
 
 class XorbUpload(models.Model):

@@ -66,4 +66,7 @@ class WebhookDelivery(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
     class Meta:
-        indexes = [models.Index(fields=["state", "not_before"], name="delivery_due")]
+        indexes = [
+            models.Index(fields=["state", "not_before"], name="delivery_due"),
+            models.Index(fields=["webhook", "-id"], name="delivery_of_webhook"),
+        ]

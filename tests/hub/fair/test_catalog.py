@@ -5,11 +5,12 @@ import json
 import pytest
 from django.http import HttpResponse
 from django.test import Client
-from rdflib import DCAT, DCTERMS, RDF, Graph, Literal, URIRef
+from rdflib import DCAT, DCTERMS, RDF, Graph, Literal, Namespace, URIRef
 from rdflib.compare import isomorphic
 
 from hub.fair import catalog
 from registry.fair.score.served import links_in
+from registry.selectors.fair import catalog as records
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import Gate
@@ -20,6 +21,7 @@ from tests.hub.fair.records import make_data_record, make_record
 pytestmark = pytest.mark.django_db
 
 HUB = "http://127.0.0.1:8000"
+HYDRA = Namespace("http://www.w3.org/ns/hydra/core#")
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 
@@ -97,26 +99,51 @@ def test_pages_lead_to_each_other_in_all_forms(
     client: Client, charlie: User, lab: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "AT_ONCE", 2)
-    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(5)]
-    found = [listed(graph(client, f"?page={number}")) for number in (1, 2, 3)]
-    assert found == [
-        {landing(one, one.full_name) for one in some} for some in (made[:2], made[2:4], made[4:])
-    ]
-    links = links_in(get(client, "?page=2")["Link"], "/catalog")
-    assert {(one.rel, one.target) for one in links if one.rel != "alternate"} == {
-        ("first", f"{HUB}/catalog?page=1"),
-        ("prev", f"{HUB}/catalog?page=1"),
-        ("next", f"{HUB}/catalog?page=3"),
-        ("last", f"{HUB}/catalog?page=3"),
+    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(7)]
+    pages: dict[int, list[MLModel]] = {}
+    for one in made:
+        pages.setdefault((one.pk - 1) // 2 + 1, []).append(one)
+    found = {number: listed(graph(client, f"?page={number}")) for number in pages}
+    assert found == {
+        number: {landing(one, one.full_name) for one in some} for number, some in pages.items()
     }
+    first, *_, last = pages
+    # Nothing is left of one page; others keep their numbers.
+    gap = first + 1
+    for one in pages.pop(gap):
+        mlmodel_update(actor=charlie, mlmodel=one, visibility="private")
+    assert listed(graph(client, f"?page={gap}")) == set()
+    assert "were withdrawn" in get(client, f"?page={gap}", "text/html").content.decode()
+    assert listed(graph(client)) == found[first], "by default the first page that is not empty"
+    links = links_in(get(client, f"?page={first}")["Link"], "/catalog")
+    assert {(one.rel, one.target) for one in links if one.rel != "alternate"} == {
+        ("first", f"{HUB}/catalog?page={first}"),
+        ("next", f"{HUB}/catalog?page={first + 2}"),
+        ("last", f"{HUB}/catalog?page={last}"),
+    }
+    links = links_in(get(client, f"?page={first + 2}")["Link"], "/catalog")
+    assert ("prev", f"{HUB}/catalog?page={first}") in {(one.rel, one.target) for one in links}
     assert {one.type for one in links if one.rel == "alternate"} == {
         "text/turtle",
         "application/ld+json",
     }
-    page = get(client, "?page=2", "text/html").content.decode()
-    assert "lab/m2" in page
-    assert "lab/m0" not in page
-    assert f'href="{HUB}/catalog?page=3" rel="next"' in page
+    page = get(client, f"?page={first}", "text/html").content.decode()
+    assert made[0].full_name in page
+    assert made[-1].full_name not in page
+    assert f'href="{HUB}/catalog?page={first + 2}" rel="next"' in page
+
+
+def test_a_large_catalogue_is_not_counted(
+    client: Client, charlie: User, lab: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MAX_COUNT", 2)
+    monkeypatch.setattr(catalog, "MAX_COUNT", 2)
+    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(3)]
+    total = (URIRef(f"{HUB}/catalog"), HYDRA.totalItems)
+    assert graph(client).value(*total) is None
+    assert "more than 2 in all" in get(client, accept="text/html").content.decode()
+    mlmodel_delete(actor=charlie, mlmodel=made[0])
+    assert graph(client).value(*total) == Literal(2)
 
 
 def test_an_empty_hub_has_an_empty_catalogue(client: Client) -> None:
@@ -125,7 +152,8 @@ def test_an_empty_hub_has_an_empty_catalogue(client: Client) -> None:
 
 
 def test_pages_that_are_not_there_are_not_found(client: Client, galaxy: MLModel) -> None:
-    for page in ("0", "2", "-1", "x", "", "1.0", "999999999", "9" * 30, "٣"):
+    behind = str((galaxy.pk - 1) // catalog.AT_ONCE + 2)
+    for page in ("0", behind, "-1", "x", "", "1.0", "999999999", "9" * 30, "٣"):
         answer = client.get("/catalog", {"page": page})
         assert answer.status_code == 404, page
         assert "The first page is /catalog" in answer.content.decode(), page

@@ -166,7 +166,7 @@ def test_a_version_that_was_swept_up_is_told_beside_the_others(
     row = revision_get(galaxy).identifiers.get()
     Job.objects.all().delete()
     galaxy.refs.update(revision=galaxy.revisions.earliest("pk"))
-    Revision.objects.update(created_at="2020-01-01T00:00:00Z")
+    Revision.objects.update(created_at="2020-01-01T00:00:00Z", is_stray=True)
     assert revisions_prune(before=row.minted_at) == 1
     assert client.get(at(row))["Location"] == f"{ROOT}?revision={row.oid}"
     status, page = follow(client, at(row))

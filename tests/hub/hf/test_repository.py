@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
 from registry.states import Scope
-from registry.tables import MLModel, User
+from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel
 from tests.hub.hf.conftest import ApiOf
 from tests.hub.hf.wire import send, status_of
@@ -192,6 +192,7 @@ def test_what_takes_how_much_is_listed_for_members(
 ) -> None:
     MLModel.objects.filter(pk=galaxy.pk).update(used_bytes=300)
     MLModel.objects.filter(pk=secret.pk).update(used_bytes=100)
+    Namespace.objects.filter(name="lab").update(used_bytes=400)
     make_mlmodel("charlie/own", actor=charlie)
     rows = list(api_of(charlie).list_user_repos("lab"))
     shown = [(r.id, r.type, r.visibility, r.storage, r.storage_percent) for r in rows]

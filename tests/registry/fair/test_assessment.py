@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
+from django.db.models import F
 from django.utils import timezone
 
 from registry.errors import Forbidden, Invalid, NotFound
@@ -19,9 +20,9 @@ from registry.selectors.fair.assessment import (
     due,
     history,
     history_of,
-    hub_report,
     latest,
 )
+from registry.selectors.fair.report import hub_report
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair import assessment as service
 from registry.services.repository.fork import fork
@@ -37,8 +38,6 @@ from tests.registry.assessed import document
 from tests.registry.fair.samples import EVERY
 
 pytestmark = pytest.mark.django_db
-
-WEEK = timedelta(days=7)
 
 
 @pytest.fixture(autouse=True)
@@ -230,20 +229,41 @@ def test_what_was_never_tried_is_due_first_and_what_was_looked_at_lately_is_not(
     alice: User,
 ) -> None:
     heads = [revision_get(shared(f"alice/{name}")) for name in "abc"]
-    shared("alice/mine", visibility="private")
+    mine = revision_get(shared("alice/mine", visibility="private"))
+    assert due(limit=9).ready == [], "they were queued as they were published"
     Job.objects.all().delete()
-    assert due(limit=9, age=WEEK) == heads
+    for hours, head in enumerate((*heads, mine)):
+        _let_due(head, hours=9 - hours)
+    found = due(limit=9)
+    assert (found.ready, found.later) == (heads, {mine.pk})
     service.assessment_add(heads[0], document())
-    long_ago = timezone.now() - timedelta(hours=2)
-    tried = Job.objects.create(kind=JobKind.ASSESS, revision=heads[1], state=JobState.FAILED)
-    assert due(limit=9, age=WEEK) == [heads[2]]
-    Job.objects.filter(pk=tried.pk).update(created_at=long_ago)
-    assert due(limit=9, age=WEEK) == [heads[2], heads[1]]
-    history(heads[0]).update(created_at=timezone.now() - timedelta(days=8))
-    assert due(limit=9, age=WEEK) == [heads[0], heads[2], heads[1]]
-    assert [job.revision for job in service.assess_due(limit=2)] == [heads[0], heads[2]]
-    assert service.assess_due(limit=2) == [], "as many wait already"
-    assert [job.revision for job in service.assess_due(limit=9)] == [heads[1]]
+    assert due(limit=9).ready == heads[1:]
+    assert [job.revision for job in service.assess_due(limit=1)] == [heads[1]]
+    assert service.assess_due(limit=1) == [], "as many wait already"
+    assert [job.revision for job in service.assess_due(limit=9)] == [heads[2]]
+    assert due(limit=9).ready == [], "a run that stores nothing is repeated after an hour"
+    finish()
+    for head in heads:
+        Revision.objects.filter(pk=head.pk).update(assess_at=F("assess_at") - service.RETRY)
+    assert due(limit=9).ready == heads[1:]
+
+
+def test_versions_that_nothing_leads_to_are_looked_at_once(net: MLModel) -> None:
+    old = revision_get(net)
+    commit_files(net, {"notes.txt": "b"})
+    finish()
+    _let_due(old)
+    assert old.pk in due(limit=9).never
+    assert service.assess_due(limit=9) == []
+    old.refresh_from_db()
+    assert old.assess_at is None
+    ref_create(actor=None, mlmodel=net, kind=RefKind.TAG, name="v1", revision=old)
+    assert [job.revision for job in service.assess_due(limit=9)] == [old]
+
+
+def _let_due(revision: Revision, *, hours: int = 1) -> None:
+    due_at = timezone.now() - timedelta(hours=hours)
+    Revision.objects.filter(pk=revision.pk).update(assess_at=due_at)
 
 
 def test_the_report_tells_of_each_record_the_last_look(
@@ -256,7 +276,7 @@ def test_the_report_tells_of_each_record_the_last_look(
         if name == "mine":
             mlmodel_update(actor=None, mlmodel=made, visibility="private")
     cache.clear()
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         report = hub_report(AnonymousUser())
     assert (report.records, report.read) == (3, 3)
     assert {at: many for at, many in enumerate(report.percents) if many} == {25: 1, 75: 1, 100: 1}

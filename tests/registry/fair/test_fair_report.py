@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 
-from registry.selectors.fair.assessment import hub_report
+from registry.selectors.fair.report import hub_report
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair import assessment as service
 from registry.services.repository.mlmodel import mlmodel_update

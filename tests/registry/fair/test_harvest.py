@@ -6,17 +6,16 @@ import pytest
 from django.utils import timezone
 
 from registry.errors import NotFound
+from registry.selectors.fair.catalog import listed, listed_count, listed_pages
 from registry.selectors.fair.harvest import (
     HarvestSelection,
-    addresses_changed,
-    addresses_of,
     harvest_begin,
     harvest_count,
     harvest_get,
     harvest_part,
-    listed,
 )
 from registry.selectors.fair.identifier import pid_url
+from registry.selectors.fair.sitemap import addresses_changed, addresses_of
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import IdentifierKind, RepositoryKind, Visibility
@@ -177,9 +176,12 @@ def test_pages_hold_what_everybody_may_read_in_an_order_that_stays(
     galaxy: MLModel, secret: MLModel, charlie: User
 ) -> None:
     data = make_mlmodel("lab/sky", actor=charlie, kind=RepositoryKind.DATASET)
-    assert listed(1, 1) == ([galaxy], 2)
-    assert listed(2, 1) == ([data], 2)
-    assert listed(3, 1) == ([], 2)
+    assert listed_count() == 2
+    assert [listed(one.pk, 1) for one in (galaxy, secret, data)] == [[galaxy], [], [data]]
+    assert listed_pages(galaxy.pk, 1) == (galaxy.pk, data.pk, None, data.pk)
+    assert listed_pages(secret.pk, 1)[2:] == (
+        (galaxy.pk, data.pk) if secret.pk < data.pk else (data.pk, None)
+    )
     assert addresses_changed(10_000_000) == {0: data.updated_at}
     assert addresses_of(0, 10_000_000) == [
         ("http://127.0.0.1:8000/lab/galaxy-cnn", galaxy.updated_at),

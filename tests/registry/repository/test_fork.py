@@ -13,7 +13,7 @@ from registry.states import JobKind, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Blob, File, Job, MLModel, Namespace, Ref, User
 from tests.factories import commit_files, make_mlmodel
 
-_OWN = {"id", "uuid", "mlmodel_id", "parent_id", "revision_id", "changed_in_id"}
+_OWN = {"id", "uuid", "mlmodel_id", "parent_id", "revision_id", "changed_in_id", "assess_at"}
 
 
 def shared(row: dict[str, object]) -> dict[str, object]:

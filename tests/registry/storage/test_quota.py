@@ -7,6 +7,7 @@ import pytest
 
 from registry.errors import Forbidden
 from registry.selectors.storage.quota import usage
+from registry.services.repository.mlmodel import mlmodel_delete
 from registry.services.storage.lfs import LfsObject, lfs_upload
 from registry.services.storage.quota import UNLIMITED, quota_check, quota_set, usage_recount
 from registry.tables import MLModel, Namespace, User
@@ -43,7 +44,7 @@ def test_a_namespace_uses_what_its_repositories_use(
     each = MLModel.objects.get(name="one").used_bytes
     now = usage(space)
     assert (now.used_bytes, now.quota_bytes, now.free_bytes) == (2 * each, None, None)
-    MLModel.objects.get(name="one").delete()
+    mlmodel_delete(actor=None, mlmodel=MLModel.objects.get(name="one"))
     assert usage(space).used_bytes == each
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry.services.repository.revision import Add, commit
 from registry.services.storage.gc import gc
-from registry.services.storage.xorb import xorb_sweep
+from registry.services.storage.xorb import xorb_sweep, xorbs_shrink
 from registry.tables import Blob, MLModel, User, Xorb, XorbUpload
 from registry.xet.hashes import spelled
 from tests.factories import make_mlmodel
@@ -86,7 +86,7 @@ def test_when_a_file_goes_so_do_its_xorbs_and_the_address_changes(
     sha256 = register(alice, ours, [_A], [(xorb, 0, 1)])
     xorb_sweep(grace=_DAY)
     Blob.objects.filter(pk=sha256).delete()
-    xorb_sweep(grace=_DAY)
+    xorbs_shrink([spelled(xorb)])
     assert (_epoch(ours), _epoch(proposals)) == (2, 2)
     assert not Xorb.objects.exists()
     send(alice, ours, [_A])
@@ -100,8 +100,8 @@ def test_chunks_in_a_condemned_file_count_as_lost(alice: User, ours: MLModel) ->
     assert xorb_sweep(grace=_DAY) == 0
     Blob.objects.filter(pk=sha256).update(condemned_at=None)
     assert xorb_sweep(grace=_DAY) == 1
-    Blob.objects.filter(pk=sha256).update(condemned_at=timezone.now())
-    xorb_sweep(grace=_DAY)
+    Blob.objects.filter(pk=sha256).update(used_at=timezone.now() - 2 * _DAY)
+    assert gc(grace=_DAY).condemned == 1
     assert _epoch(ours) == 2
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from registry.selectors.fair.assessment import latest
@@ -251,6 +252,7 @@ def test_a_notification_looks_at_one_record_and_beat_fills_up(
     for name in "ab":
         make_mlmodel(f"alice/{name}", files={"README.md": SKY}, kind=RepositoryKind.DATASET)
     Job.objects.all().delete()
+    Revision.objects.update(assess_at=timezone.now())
     tasks.assess_due()
     # Passed over, which is as good as a look here, and quicker.
     MLModel.objects.update(visibility="private")

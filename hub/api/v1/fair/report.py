@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from hub.api.schema import example
 from hub.api.v1.fair.assessment import PART, SUMMARY_EXAMPLE, AssessmentSummarySerializer
 from hub.api.views import ApiView
-from registry.selectors.fair.assessment import Report, hub_report
+from registry.selectors.fair.report import Report, hub_report
 
 
 @example({"title": "Findable", **PART})

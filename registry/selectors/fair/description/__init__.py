@@ -13,7 +13,6 @@ from registry.selectors.fair.description.description import (
     describe,
     describe_many,
     describe_revisions,
-    head_validators,
 )
 from registry.selectors.fair.description.lineage import describe_datasets
 
@@ -23,5 +22,4 @@ __all__ = [
     "describe_datasets",
     "describe_many",
     "describe_revisions",
-    "head_validators",
 ]

@@ -15,7 +15,7 @@ from registry.fair.description import Access, Description, Status
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
 from registry.selectors.fair.description.builds import accuracy_of, hardware_of
-from registry.selectors.fair.description.cache import cache_keys, cached
+from registry.selectors.fair.description.cache import cached
 from registry.selectors.fair.description.files import (
     describe_files,
     describe_tests,
@@ -51,14 +51,6 @@ def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
     branch are left out.
     """
     return describe_revisions(_heads(mlmodels))
-
-
-def head_validators(mlmodels: Sequence[MLModel]) -> list[str]:
-    """Texts that change whenever a description of :func:`describe_many` does, in the same order, in
-    two queries."""
-    revisions = _heads(mlmodels)
-    keys = cache_keys(revisions) if revisions else {}
-    return [keys[one.pk] for one in revisions]
 
 
 def _heads(mlmodels: Sequence[MLModel]) -> list[Revision]:
