@@ -196,11 +196,9 @@ class _Check:
             yield fault
 
     def _namespaces(self) -> Iterator[IntegrityFault]:
-        for namespace in Namespace.objects.order_by("pk").iterator():
-            actual, row = bytes_in(namespace), usage(namespace).used_bytes
-            if actual != row and namespace.pk not in self._wrong_namespaces:
-                detail = f"its repositories use {actual} bytes, its row says {row}"
-                yield IntegrityFault("usage_wrong", namespace.name, detail)
+        for one in Namespace.objects.exclude(pk__in=self._wrong_namespaces).order_by("pk"):
+            if (actual := bytes_in(one)) != (row := usage(one).used_bytes):
+                yield IntegrityFault("usage_wrong", one.name, f"uses {actual} bytes, not {row}")
 
 
 def _content_fault(store: BlobStore, blob: Blob, length: int) -> IntegrityFault | None:
