@@ -81,9 +81,8 @@ class _Check:
 
     def __init__(self, store: BlobStore, progress: Progress, *, quick: bool) -> None:
         self._store, self._progress, self._quick = store, progress, quick
-        self._wrong_rows: set[str] = set()
+        self._wrong_rows, self._wrong_namespaces = set[str](), set[int]()
         self._wrong_revisions: set[int] = set()
-        self._wrong_namespaces: set[int] = set()
 
     def run(self) -> Iterator[IntegrityFault]:
         yield from self._blobs()
@@ -257,6 +256,5 @@ def _usage_fault(mlmodel: MLModel) -> IntegrityFault | None:
     row = MLModel.objects.filter(pk=mlmodel.pk).values_list("used_bytes", flat=True).first()
     if row is None or row == actual:
         return None
-    return IntegrityFault(
-        "usage_wrong", mlmodel.full_name, f"uses {actual} bytes, its row says {row}"
-    )
+    detail = f"uses {actual} bytes, its row says {row}"
+    return IntegrityFault("usage_wrong", mlmodel.full_name, detail)
