@@ -16,14 +16,14 @@ from django.http.response import HttpResponseBase
 
 from hub.problems import problem_answer
 from hub.refusals import refusal
-from hub.throttling.bucket import Level
+from hub.throttling.bucket import BucketState
 from hub.throttling.limits import Limit
 from registry.errors import RateLimited
 
 _GIT = ("/git-upload-pack", "/git-receive-pack")
 
 
-def describe(response: HttpResponseBase, limit: Limit, quota: int, level: Level) -> None:
+def describe(response: HttpResponseBase, limit: Limit, quota: int, level: BucketState) -> None:
     """Add the header fields of ``limit`` to a response."""
     response.headers["RateLimit-Policy"] = f'"{limit.name}";q={quota};w={limit.window_s}'
     response.headers["RateLimit"] = (

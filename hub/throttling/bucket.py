@@ -42,7 +42,7 @@ return {1, math.floor((window - (full - now)) * quota / window + 0.001), math.ce
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class BucketState:
     """A bucket after a request.
 
     Attributes:
@@ -56,7 +56,7 @@ class Level:
     reset_s: float
 
 
-def take(key: str, *, quota: int, window_s: int) -> Level:
+def take(key: str, *, quota: int, window_s: int) -> BucketState:
     """Take one request from the bucket ``key``."""
     now = time.monotonic()
     if now >= _broker.resume_at:
@@ -67,7 +67,7 @@ def take(key: str, *, quota: int, window_s: int) -> Level:
         except redis.RedisError:
             _broker.resume_at = now + RETRY_S
         else:
-            return Level(bool(allowed), remaining, reset_ms / 1000)
+            return BucketState(bool(allowed), remaining, reset_ms / 1000)
     return _local.take(key, quota, window_s, now)
 
 
@@ -78,17 +78,17 @@ class _Local:
         self._full_at: OrderedDict[str, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, key: str, quota: int, window_s: int, now: float) -> Level:
+    def take(self, key: str, quota: int, window_s: int, now: float) -> BucketState:
         with self._lock:
             full_at = max(self._full_at.pop(key, now), now) + window_s / quota
             if full_at - now > window_s:
                 self._full_at[key] = full_at - window_s / quota
-                return Level(allowed=False, remaining=0, reset_s=full_at - now - window_s)
+                return BucketState(allowed=False, remaining=0, reset_s=full_at - now - window_s)
             self._full_at[key] = full_at
             if len(self._full_at) > MOST_LOCAL:
                 self._full_at.popitem(last=False)
         left = (window_s - (full_at - now)) * quota / window_s
-        return Level(allowed=True, remaining=math.floor(left + 0.001), reset_s=full_at - now)
+        return BucketState(allowed=True, remaining=math.floor(left + 0.001), reset_s=full_at - now)
 
 
 @dataclass

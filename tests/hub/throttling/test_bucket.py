@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.throttling import bucket
-from hub.throttling.bucket import MOST_LOCAL, Level, take
+from hub.throttling.bucket import MOST_LOCAL, BucketState, take
 from tests.hub.throttling.buckets import forget_local
 
 
@@ -45,7 +45,7 @@ def test_refused_requests_do_not_prolong_the_wait(either: str) -> None:
 
 
 def test_parallel_requests_share_a_quota_exactly(either: str) -> None:
-    levels: list[Level] = []
+    levels: list[BucketState] = []
 
     def ask() -> None:
         levels.extend(take("one", quota=60, window_s=3600) for _ in range(20))

@@ -36,7 +36,7 @@ OUTLIVE = {
     "Target", "Device", "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload",
     "XorbRun", "XorbChunk", "XetFile", "ScheduleTask", "ScheduleUse", "ScheduleSketch",
     "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable", "HubKey",
-    "Sweep", "PartsBegun", "SignInAttempts",
+    "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue",
 }  # fmt: skip
 
 
