@@ -10,7 +10,7 @@ from registry.selectors.repository.file import MAX_LISTED
 from registry.selectors.repository.folder import folder_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.tree import entries_at, tree_page
-from registry.services.repository.revision import Add, Delete, commit
+from registry.services.repository.revision import Add, Copy, Delete, commit
 from registry.services.storage.fsck import fsck
 from registry.states import RepositoryKind
 from registry.storage.git import tree_oid
@@ -98,6 +98,29 @@ def test_information_lists_all_files_or_none(charlie: User, lab: object, data_di
     details = Details(mlmodel, revision_get(mlmodel))
     assert not details.is_short
     assert len(details.paths) == len(details.files) == MAX_LISTED
+
+
+def test_many_copies_cost_as_many_statements_as_few(
+    charlie: User, lab: object, data_dir: Path
+) -> None:
+    mlmodel = many_files(450, charlie)
+    costs = []
+    for number in (5, 400):
+        operations = [
+            Copy(f"{number}/{one}.bin", f"data/{one // 100:05}/{one:06}.bin", "main")
+            for one in range(number)
+        ]
+        with costs_of() as cost:
+            commit(
+                actor=charlie,
+                mlmodel=mlmodel,
+                message="Copy",
+                operations=operations,
+                require_license=False,
+            )
+        costs.append(cost.statements)
+    # Rows are written some hundreds at once.
+    assert costs[1] - costs[0] < 5
 
 
 def test_older_revisions_have_their_trees_computed(
