@@ -23,6 +23,7 @@ from registry.validation.texts import unseen
 
 MAX_DEPTH = 32
 MAX_VALUES = 50_000
+MAX_DIRECTIVES = 10
 _MAX_DIGITS = 300
 # Characters allowed in texts of several lines; word processors write the separators.
 LINE_CHARACTERS = "\t\n\r\u2028\u2029"
@@ -113,6 +114,9 @@ def index_of(mark: Any) -> int:
 
 
 def _check_bounds(text: str, lines: _Lines) -> None:
+    # libyaml compares each directive with all before it.
+    if text.count("\n%TAG") > MAX_DIRECTIVES:
+        refuse(lines.of(None), f"more than {MAX_DIRECTIVES} tag directives")
     # Parsing to events is iterative; composing recurses and could exhaust the C stack.
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=Loader)):
@@ -159,7 +163,7 @@ class _Builder:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
             return [self._build(item, (*path, place)) for place, item in enumerate(node.value)]
-        return self._refuse(node, f"the tag {node.tag!r} is not allowed")
+        return self._refuse(node, f"the tag {node.tag[:100]!r} is not allowed")
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
@@ -177,7 +181,7 @@ class _Builder:
         text = self._text(node)
         kind = node.tag.removeprefix(_CORE)
         if kind not in _READ:
-            self._refuse(node, f"the tag {node.tag!r} is not allowed")
+            self._refuse(node, f"the tag {node.tag[:100]!r} is not allowed")
         return _READ[kind](text)
 
     def _text(self, node: yaml.ScalarNode) -> str:
