@@ -118,6 +118,8 @@ def _site(models: int, options: argparse.Namespace) -> Iterator[tuple[Site, list
             "HPCFAIR_URL": servers.address(port),
             "HPCFAIR_LOG_LEVEL": "ERROR",
             "REDIS_URL": "redis://127.0.0.1:9/0",
+            # All clients have one address and no account.
+            "HPCFAIR_THROTTLE": "false",
         }
         with _database(folder, options.sqlite) as url:
             variables["DATABASE_URL"] = url or f"sqlite:///{folder}/data/db.sqlite3"
