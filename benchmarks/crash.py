@@ -1,7 +1,8 @@
-"""Uploads killed at random moments: acknowledged data is never lost, other data never visible.
+"""Uploads, workers and reapers killed at random moments: nothing acknowledged is lost.
 
-``make bench NAME=crash [ARGS="--kills 2000"]``. It runs the harness of
-``tests/registry/storage/test_upload_killed.py`` longer. SIGKILL ends a process, not the machine:
+``make bench NAME=crash [ARGS="--kills 2000"]``. It runs the harnesses of
+``tests/registry/storage/test_upload_killed.py`` and, with a quarter of the kills,
+``tests/registry/work/test_queue_killed.py`` longer. SIGKILL ends a process, not the machine:
 written data remains in the kernel's cache. Durability after a power failure depends on the order of
 writes and fsyncs, which this benchmark does not measure.
 """
@@ -16,11 +17,11 @@ import django
 
 from benchmarks.report import environment, report
 
-_BASELINE = "none lost, none corrupt"
+_BASELINE = "none lost, none corrupt, none twice"
 
 
 def main() -> None:
-    """Kill uploads, verify the data, report the figures."""
+    """Kill processes, verify the data, report the figures."""
     options = _options()
     # The path of the checkout is private.
     arguments = {name: value for name, value in vars(options).items() if name != "folder"}
@@ -39,6 +40,7 @@ def main() -> None:
         # Imports tables, which need Django to be set up.
         killing = import_module("benchmarks.killing")
         figures = killing.measure(Path(folder), settings, options.kills, options.seed)
+        figures |= killing.measure_queue(Path(folder), settings, options.kills // 4, options.seed)
     report("crash", figures, baseline=_BASELINE, environment=facts)
 
 

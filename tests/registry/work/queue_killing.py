@@ -181,10 +181,15 @@ def _progress(job: Job) -> str:
 
 
 def _finish(log: Path) -> None:
-    expire()
-    job_reap()
-    while work_once(str(log)):
-        pass
+    # PostgreSQL may still be doing the last statement of a client that is dead.
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        expire()
+        job_reap()
+        while work_once(str(log)):
+            pass
+        if not Job.objects.exclude(state=JobState.SUCCEEDED).exists():
+            return
 
 
 def _count(log: Path, outcome: Outcome) -> None:

@@ -114,6 +114,32 @@ def test_threads_claim_each_job_exactly_once() -> None:
     assert sorted(claimed) == sorted(str(job.uuid) for job in jobs)
 
 
+def test_submitters_workers_and_reapers_do_not_stop_each_other() -> None:
+    """All at one target: they lock jobs, the flows of three accounts, and what new ones share."""
+    floors = [shopfloor.floor(f"owner{number % 3}/net{number}") for number in range(30)]
+    left = iter(floors)
+    lock = threading.Lock()
+
+    def act() -> int:
+        count = 0
+        while True:
+            with lock:
+                floor = next(left, None)
+            if floor is not None:
+                floor.tune()
+            claim = {"device_name": "floor-1", "kinds": [JobKind.TUNE], "target": shopfloor.SLUG}
+            ticket = job_claim(**claim)
+            if ticket is not None:
+                job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={})
+                count += 1
+            job_reap()
+            if floor is None and ticket is None:
+                return count
+
+    assert sum(at_once(act)) == len(floors)
+    assert set(Job.objects.values_list("state", "fence")) == {(JobState.SUCCEEDED, 1)}
+
+
 def test_reapers_take_each_lease_once() -> None:
     queue(6)
     claim_all()
