@@ -1,10 +1,12 @@
 """Inspect jobs: read a revision's files in a confined child process and store facts and tests."""
 
 import importlib.metadata
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
+from hpcfair.formats import ONNX, TFLITE, TORCH_EXPORT
 from hpcfair.isolation.limits import Limits
 from registry.errors import Invalid
 from registry.selectors.repository.mlmodel import mlmodel_get
@@ -16,6 +18,7 @@ from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
 from workers.fleet.probe import ThisMachine
+from workers.inspection.samples import NAME as SAMPLES
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way_to_quick
 from workers.jobs.testtensor import keep_tests
@@ -24,6 +27,10 @@ from workers.jobs.workspace import fetch, workspace
 _WALL_S = 300.0
 #: Limit of the first attempt: an inspection that takes longer yields, and begins anew later.
 _QUICK_WALL_S = 30.0
+#: Files that inspection always reads, by the end of their names.
+_READ_SUFFIXES = (*ONNX.suffixes, *TFLITE.suffixes, *TORCH_EXPORT.suffixes)
+#: Files up to this size are copied without asking whether a network needs them, up to a total.
+_SMALL_BYTES, _SMALL_TOTAL_BYTES = 16 * 2**20, 256 * 2**20
 #: Packages that read networks; results name them with their versions.
 _TOOLS = ("hpcfair-hub", "onnx")
 
@@ -35,13 +42,14 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         inputs, scratch = folder / "files", folder / "scratch"
         inputs.mkdir()
         scratch.mkdir()
-        fetch(ticket.files, inputs)
-        lease.progress("inspect", 0, None, "reading the network")
         wall_s = _WALL_S if ticket.yields else _QUICK_WALL_S
+        limits = Limits(wall_s=wall_s, memory_bytes=settings.CHILD_MEMORY_BYTES)
         try:
+            _fetch_needed(ticket, inputs, scratch, limits)
+            lease.progress("inspect", 0, None, "reading the network")
             report = call(
                 "workers.inspection.inspect:inspect",
-                limits=Limits(wall_s=wall_s, memory_bytes=settings.CHILD_MEMORY_BYTES),
+                limits=limits,
                 workspace=scratch,
                 readable=[inputs],
                 folder=str(inputs),
@@ -74,6 +82,28 @@ def after(ticket: JobTicket) -> None:
     except Invalid:
         # No target has a device; the first device that joins queues the searches.
         return
+
+
+def _fetch_needed(ticket: JobTicket, inputs: Path, scratch: Path, limits: Limits) -> None:
+    """Copy the files that inspection reads into ``inputs``: networks, samples, small files, and of
+    the others those in which a network keeps weights. A revision may have terabytes of others."""
+    needed, others, left = [], [], _SMALL_TOTAL_BYTES
+    for file in ticket.files:
+        is_read = file.path.endswith(_READ_SUFFIXES) or file.path == SAMPLES
+        if not is_read and file.size_bytes <= min(_SMALL_BYTES, left):
+            left -= file.size_bytes
+            is_read = True
+        (needed if is_read else others).append(file)
+    fetch(needed, inputs)
+    if others:
+        paths = call(
+            "workers.inspection.external_paths:external_paths",
+            limits=limits,
+            workspace=scratch,
+            readable=[inputs],
+            folder=str(inputs),
+        )
+        fetch([file for file in others if file.path in paths], inputs)
 
 
 def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:

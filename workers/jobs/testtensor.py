@@ -88,7 +88,7 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
 def _is_worth_repeating(ticket: JobTicket, error: CandidateFailed) -> bool:
     """Whether a child ended by the machine's fault, such as a kill, and not for the third time."""
     is_fault = error.outcome == "infrastructure" and error.cause != "unavailable"
-    return is_fault and ticket.fence <= _REPEATED_CLAIMS
+    return is_fault and ticket.fence - ticket.yields <= _REPEATED_CLAIMS
 
 
 def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from workers.engine.requests import SearchBudget
+from workers.inspection.external_paths import external_paths
 from workers.inspection.inspect import inspect as read
 from workers.jobs import inspect, tune
 
@@ -32,8 +33,8 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     For tests of what comes after it; ``test_inspect.py`` and ``test_testtensor.py`` start them.
     """
 
-    def call(_function: str, *, folder: str, **_: Any) -> dict[str, Any]:
-        return read(folder)
+    def call(function: str, *, folder: str, **_: Any) -> Any:
+        return external_paths(folder) if "external" in function else read(folder)
 
     monkeypatch.setattr(inspect, "call", call)
     monkeypatch.setattr(inspect, "keep_tests", lambda *_: ())

@@ -1,6 +1,7 @@
 """Inspection jobs over real files in a real limited child process."""
 
 import resource
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 from registry.services.work.attempt import job_claim
 from registry.states import JobKind, JobState
 from registry.tables import Graph, Job, MLModel, User
+from registry.tickets import FileTicket
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
 from tests.registry import shopfloor
-from workers.jobs import run
+from workers.jobs import inspect as inspect_job
+from workers.jobs import run, workspace
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -66,6 +69,33 @@ def test_external_data_is_taken_nothing_stays_on_disk_and_without_a_target_nothi
     assert Graph.objects.get().facts["external_data"] == ["w.bin"]
     assert not Job.objects.filter(kind=JobKind.TUNE).exists()
     assert not list((data_dir / "work").iterdir())
+
+
+def test_of_large_files_only_those_that_a_network_needs_are_copied(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_job, "_SMALL_BYTES", 20)
+    copied: list[str] = []
+
+    def fetch(files: Iterable[FileTicket], folder: Path) -> None:
+        files = list(files)
+        copied.extend(file.path for file in files)
+        workspace.fetch(files, folder)
+
+    monkeypatch.setattr(inspect_job, "fetch", fetch)
+    weights = np.ones((4, 3), np.float32).tobytes()
+    files: dict[str, bytes | str] = {
+        "onnx/model.onnx": external("./w.bin"),
+        "onnx/w.bin": weights,
+        "w.bin": weights,
+        "broken.onnx": b"no network",
+        "model.safetensors": bytes(10_000),
+        "tiny.txt": "tiny",
+    }
+    job = inspect(publish(alice, files))
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    assert sorted(copied) == ["broken.onnx", "onnx/model.onnx", "onnx/w.bin", "tiny.txt"]
+    assert Graph.objects.get().facts["external_data"] == ["onnx/w.bin"]
 
 
 def test_bad_files_fail_with_their_codes_and_the_worker_lives(alice: User, data_dir: Path) -> None:
