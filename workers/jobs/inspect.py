@@ -14,7 +14,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.results.graph import graph_store
 from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
-from registry.tickets import GraphFacts, JobTicket
+from registry.tickets import FileTicket, GraphFacts, JobTicket
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
 from workers.fleet.probe import ThisMachine
@@ -87,7 +87,9 @@ def after(ticket: JobTicket) -> None:
 def _fetch_needed(ticket: JobTicket, inputs: Path, scratch: Path, limits: Limits) -> None:
     """Copy the files that inspection reads into ``inputs``: networks, samples, small files, and of
     the others those in which a network keeps weights. A revision may have terabytes of others."""
-    needed, others, left = [], [], _SMALL_TOTAL_BYTES
+    needed: list[FileTicket] = []
+    others: list[FileTicket] = []
+    left = _SMALL_TOTAL_BYTES
     for file in ticket.files:
         is_read = file.path.endswith(_READ_SUFFIXES) or file.path == SAMPLES
         if not is_read and file.size_bytes <= min(_SMALL_BYTES, left):
