@@ -77,6 +77,8 @@ def test_an_urgent_job_goes_before_an_older_one(anonymous: Api, galaxy: MLModel)
     job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target, priority=1)
     tune, inspect = anonymous.get("jobs").ok()["items"]
     assert (tune["queue_position"], inspect["queue_position"]) == (1, 1)
+    assert inspect["wait_reason"] == "next for a free worker"
+    assert tune["wait_reason"].startswith(("next for", "no device"))
 
 
 def test_tuning_is_asked_for_by_who_may_write(
