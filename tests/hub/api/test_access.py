@@ -40,6 +40,7 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_assess": lambda s: f"models/{s.name}/assessment",
     "model_assessments": lambda s: f"models/{s.name}/assessments",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
+    "build_attestation": lambda s: f"builds/{s.fast.uuid}/attestation",
     "build_reproductions": lambda s: f"builds/{s.fast.uuid}/reproductions",
     "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
@@ -50,11 +51,12 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "job_events": lambda s: f"jobs/{s.job.uuid}/events",
     "trial_get": lambda s: f"trials/{s.trial.uuid}",
     "record_get": lambda s: f"records/{s.record.pk}",
+    "record_attestation": lambda s: f"records/{s.record.pk}/attestation",
 }
 
 #: Operations about nothing private, or about the asker; what they show is tried elsewhere.
 NOT_ABOUT = {
-    "whoami", "account_change", "token_list", "token_issue", "token_revoke",
+    "whoami", "key_list", "account_change", "token_list", "token_issue", "token_revoke",
     "organisation_create", "organisation_get", "organisation_change",
     "member_list", "member_set", "member_remove",
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",

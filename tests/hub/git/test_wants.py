@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -56,8 +57,14 @@ def attempts(client: Client, name: str, oid: str, head: str) -> int:
 
 
 def test_objects_that_are_no_commits_of_the_repository_are_not_sent(
-    client: Client, data_dir: object, galaxy: MLModel, secret: MLModel, charlie: User
+    client: Client,
+    data_dir: object,
+    galaxy: MLModel,
+    secret: MLModel,
+    charlie: User,
+    settings: Any,
 ) -> None:
+    settings.THROTTLE = False
     head = revision_get(galaxy).oid
     private = revision_get(secret)
     stranger = make_mlmodel("charlie/other", actor=charlie)
