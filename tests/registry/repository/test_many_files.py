@@ -1,19 +1,22 @@
-"""Costs of versions with many files: they do not grow with the number of files."""
+"""Costs of versions with many files, which do not grow with their number, and their trees."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.file import MAX_LISTED
 from registry.selectors.repository.folder import folder_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.tree import entries_at, tree_page
-from registry.services.repository.revision import Add, Copy, Delete, commit
+from registry.services.repository.revision import Add, Copy, Delete, commit, squash
 from registry.services.storage.fsck import fsck
+from registry.services.storage.prune import revisions_prune
 from registry.states import RepositoryKind
-from registry.storage.git import tree_oid
+from registry.storage.git import tree_objects, tree_oid
 from registry.tables import MLModel, Tree, User
 from tests.costs import Costs, costs_of
 from tests.factories import commit_files, make_mlmodel, store
@@ -163,3 +166,18 @@ def test_sums_follow_every_kind_of_change(charlie: User, lab: object, data_dir: 
     kept = revision.files.get(path="a/one")
     assert kept.changed_in == revision.parent
     assert list(fsck()) == []
+
+
+def test_trees_go_with_the_last_revision_that_has_them(
+    charlie: User, lab: object, data_dir: Path
+) -> None:
+    mlmodel = make_mlmodel("lab/pruned", actor=charlie, files={"a/one": "1", "b/two": "2"})
+    commit_files(mlmodel, {"a/one": "other"}, actor=charlie)
+    stored = Tree.objects.filter(mlmodel=mlmodel).count()
+    squash(actor=charlie, mlmodel=mlmodel, branch="main", message="Forget")
+    assert revisions_prune(before=timezone.now() + timedelta(days=1)) == 3
+    files = revision_get(mlmodel).files.values_list("path", "oid")
+    _, contents = tree_objects(files)
+    trees = dict(Tree.objects.filter(mlmodel=mlmodel).values_list("oid", "content"))
+    assert {oid: bytes(content) for oid, content in trees.items()} == contents
+    assert len(trees) < stored
