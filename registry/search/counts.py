@@ -30,10 +30,8 @@ Facets: TypeAlias = dict[str, list[tuple[str, int]]]
 
 #: Upper bound on listed values of a facet.
 FACET_VALUES = 50
-#: Results up to this size are counted exactly.
-EXACT = 20_000
-#: Total of larger results: "at least".
-CAPPED = 10_000
+#: Results up to about this size are counted exactly; of larger ones the total is "at least" this.
+EXACT = 10_000
 #: Seconds for which the counts of all public documents are used again.
 OVERVIEW_S = 60.0
 # Upper bound on counted values of a facet; the rarest are left out. DANGER: tantivy rejects more
@@ -93,7 +91,7 @@ def _counts(
         divisor = _divisor(searcher, query)
         all_exact = all_exact and divisor == 1
         facets |= _facets(searcher, query, names, divisor)
-    total = _number(searcher, matching) if is_exact else CAPPED
+    total = _number(searcher, matching) if is_exact else EXACT
     return Counts(total, is_exact, {name: facets[name] for name in FACETS}, all_exact)
 
 

@@ -1,5 +1,6 @@
 """Models and data sets whose names contain given texts, looked up in the index."""
 
+import math
 from collections.abc import Sequence
 
 import tantivy
@@ -12,16 +13,18 @@ from registry.search.documents import kind_term
 from registry.search.schema import SCHEMA, grams_of_part
 from registry.states import RepositoryKind
 
-#: Keys up to which a look-up gives an answer. Of more repositories, a reader in the order of its
-#: list soon meets enough of them.
-MOST_KEYS = 20_000
+#: Bounds of the keys that a look-up gives.
+LEAST_KEYS, MOST_KEYS = 100, 20_000
+#: Rows that a database reads in the order of a list in the time in which it reads one by its key.
+_ROWS_A_KEY = 10
 
 
-def keys_containing(kind: RepositoryKind, texts: Sequence[str]) -> list[int] | None:
+def keys_containing(kind: RepositoryKind, texts: Sequence[str], *, limit: int) -> list[int] | None:
     """Keys of all repositories whose ``namespace/name`` contains each text, in any case.
 
-    A superset: access, and the order of the letters, are for the caller to check. ``None`` if there
-    are more than :data:`MOST_KEYS` or the index is not complete.
+    A superset: access, and the order of the letters, are for the caller to check. ``None`` if the
+    index is not complete, or there are so many that a reader in the order of the list meets
+    ``limit`` of them in less time.
     """
     terms = {gram for text in texts for gram in grams_of_part(text)} - {""}
     if not terms:
@@ -30,8 +33,11 @@ def keys_containing(kind: RepositoryKind, texts: Sequence[str]) -> list[int] | N
     query = IndexQuery.boolean_query([(Occur.Must, clause) for clause in clauses])
 
     def keys(searcher: tantivy.Searcher) -> list[int] | None:
-        hits = searcher.search(query, MOST_KEYS + 1, count=False).hits
-        if len(hits) > MOST_KEYS:
+        # Of k among n, that reader passes limit * n / k rows.
+        even = math.isqrt(limit * searcher.num_docs // _ROWS_A_KEY)
+        most = min(max(LEAST_KEYS, even), MOST_KEYS)
+        hits = searcher.search(query, most + 1, count=False).hits
+        if len(hits) > most:
             return None
         values = searcher.fast_field_values("pk", [address for _, address in hits])
         return [int(key or 0) for key in values]

@@ -41,10 +41,10 @@ from registry.tables import Graph
 #: Upper bound on hits by relevance; other orders list all.
 DEEPEST_RANK = 10_000
 #: Structures of a result up to which they are looked up by hash, and structures looked up at first.
-_FEW, _FIRST_STRUCTURES = 10_000, 256
+_FEW, _FIRST_STRUCTURES = 10_000, 64
 #: Documents from which the sort key is bounded before the hits are sorted, and hits in a share of
 #: the documents that give the bound.
-_LARGE, _SAMPLE = 20_000, 32
+_LARGE, _SAMPLE = 200_000, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,13 @@ def _from(
 
 
 def _structures_of_few(searcher: tantivy.Searcher, matching: IndexQuery) -> set[str] | None:
-    """The structures of a result of at most :data:`_FEW` documents; ``None`` for a larger one."""
-    if len(searcher.search(matching, _FEW + 1, count=False).hits) > _FEW:
-        return None
+    """The structures of a result of about :data:`_FEW` documents; ``None`` for a larger one."""
+    if searcher.num_docs > _FEW:
+        sample = both(matching, any_of([share_term(SMALLEST)]))
+        # The binding's type stub lacks ``count``.
+        in_sample = searcher.search(sample, 1).count  # type: ignore[attr-defined]
+        if SMALLEST * in_sample > _FEW:
+            return None
     return _counted_structures(searcher, matching)
 
 
@@ -191,11 +195,13 @@ def _present(
     ranked: Iterator[_Similarity],
     among: Collection[str] | None,
 ) -> Iterator[_Similarity]:
-    """Those structures, in order, that a document of the result has."""
+    """Those structures, in order, that a document of the result may have."""
     if among is not None:
         yield from ranked
         return
-    size = _FIRST_STRUCTURES
+    # Of most results, a page is full after these.
+    yield from itertools.islice(ranked, _FIRST_STRUCTURES)
+    size = 4 * _FIRST_STRUCTURES
     while part := list(itertools.islice(ranked, size)):
         names = [similarity.structure for similarity in part]
         query = both(matching, IndexQuery.term_set_query(SCHEMA, "structure", names))
@@ -205,8 +211,8 @@ def _present(
 
 
 def _counted_structures(searcher: tantivy.Searcher, matching: IndexQuery) -> set[str]:
-    """The structures of a result that has at most :data:`_FEW` of them."""
-    count = {"field": "structure", "size": _FEW, "segment_size": _FEW}
+    """The structures of a result that has at most twice :data:`_FEW` of them."""
+    count = {"field": "structure", "size": 2 * _FEW, "segment_size": 2 * _FEW}
     counted = searcher.aggregate(matching, {"structures": {"terms": count}})
     return {bucket["key"] for bucket in counted["structures"]["buckets"]}
 

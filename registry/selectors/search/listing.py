@@ -68,7 +68,7 @@ def listing_page(
 
     Raises ``Invalid``: ``invalid_cursor``, also for a cursor of another order.
     """
-    rows = _matching(actor, listing).select_related("namespace")
+    rows = _matching(actor, listing, limit).select_related("namespace")
     return keyset_page(
         rows,
         name=f"listing.{listing.order}",
@@ -147,7 +147,7 @@ def _keys_by_task(most: int) -> dict[str, list[int]]:
     return keys
 
 
-def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
+def _matching(actor: Actor, listing: Listing, limit: int) -> QuerySet[MLModel]:
     rows = readable_repositories(actor).filter(kind=listing.kind)
     # Names and labels have no such characters, and databases reject some of them.
     if any(map(unseen, [*listing.words, *listing.labels, listing.task])):
@@ -157,9 +157,9 @@ def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
         return rows.none()
     if listing.author:
         rows = rows.filter(namespace__in=named(Namespace.objects.all(), listing.author))
-    parts = names.keys_containing(listing.kind, listing.words) if listing.words else None
-    if parts is not None:
-        rows = rows.filter(pk__in=parts)
+    if listing.words:
+        keys = names.keys_containing(listing.kind, listing.words, limit=limit)
+        rows = rows if keys is None else rows.filter(pk__in=keys)
     for word in listing.words:
         full_name = Concat("namespace__name", Value("/"), "name", output_field=CharField())
         rows = rows.filter(IContains(full_name, word))

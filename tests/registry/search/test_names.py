@@ -60,7 +60,7 @@ def test_kinds_are_apart_and_new_names_are_found() -> None:
 
 def test_a_rare_part_is_looked_up_by_key() -> None:
     (row,) = [row for row in rows.MLModel.objects.all() if row.name == "bert"]
-    assert names.keys_containing(RepositoryKind.MODEL, ["bert"]) == [row.pk]
+    assert names.keys_containing(RepositoryKind.MODEL, ["bert"], limit=1) == [row.pk]
     with CaptureQueriesContext(connection) as queries:
         listed("bert")
     assert f'"id" IN ({row.pk})' in queries[-1]["sql"]
@@ -69,5 +69,5 @@ def test_a_rare_part_is_looked_up_by_key() -> None:
 def test_without_an_index_the_database_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "SMALL", 0)
     monkeypatch.setattr("registry.search.background.start", lambda: None)
-    assert names.keys_containing(RepositoryKind.MODEL, ["bert"]) is None
+    assert names.keys_containing(RepositoryKind.MODEL, ["bert"], limit=1) is None
     assert listed("bert") == ["other/bert"]
