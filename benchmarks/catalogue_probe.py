@@ -22,6 +22,7 @@ from django.contrib.auth.models import AnonymousUser  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
+from benchmarks.catalogue_jobs import queue  # noqa: E402
 from benchmarks.catalogue_rows import WORDS, fill, name_of  # noqa: E402
 from registry.selectors.search.catalogue import catalogue_search  # noqa: E402
 from registry.services.fair.assessment import assess_due  # noqa: E402
@@ -36,6 +37,8 @@ from tests.factories import make_user, store  # noqa: E402
 
 _LARGE = "bench/large"
 _CATALOGUE_PAGE = 50
+#: Most models with a queued job.
+_WAITING = 100_000
 #: Threads that search at once.
 _CLIENTS = 16
 
@@ -43,7 +46,11 @@ _CLIENTS = 16
 def write(models: int, seed: int, files: int) -> dict[str, str]:
     """Write the hub; returns what stands for the names in braces of the addresses."""
     call_command("migrate", interactive=False, verbosity=0)
-    fill(models, seed=seed, waiting=min(models, 100_000))
+    fill(models, seed=seed)
+    queue(min(models, _WAITING))
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE")
     make_user("bench")
     large = mlmodel_create(actor=None, namespace="bench", name="large")
     card = store(b"---\nlicense: mit\n---\n# Large\n").sha256

@@ -19,14 +19,13 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, JSONField
 
-from registry.states import ArchitectureClass, IdentifierKind, JobKind, RefKind, RepositoryKind
+from registry.states import ArchitectureClass, IdentifierKind, RefKind, RepositoryKind
 from registry.tables import (
     Blob,
     Build,
     File,
     Graph,
     Identifier,
-    Job,
     Label,
     MLModel,
     Namespace,
@@ -54,7 +53,7 @@ TARGETS = ("x86-64-avx2", "x86-64-avx512", "arm64-neon", "cuda-sm90")
 #: Models of one namespace, and rows written at once.
 _OF_NAMESPACE, _AT_ONCE = 50, 5_000
 _DIMENSIONS = 45
-_BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _SIGNATURE = {
     "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 3, 224, 224]}],
@@ -67,16 +66,14 @@ Table = Any
 _NULL = "\\N"
 
 
-def fill(models: int, *, seed: int, waiting: int) -> None:
-    """Write a hub of this many models, and of them ``waiting`` with a queued tune job."""
+def fill(models: int, *, seed: int) -> None:
+    """Write a hub of this many models."""
     shared = _shared(models)
     for start in range(0, models, _AT_ONCE):
-        _write(start, min(models, start + _AT_ONCE), seed, waiting, shared)
-    OutboxEntry.objects.create(mlmodel_uuid=_uuid("model", models))
+        _write(start, min(models, start + _AT_ONCE), seed, shared)
+    OutboxEntry.objects.create(mlmodel_uuid=uuid_of("model", models))
     if connection.vendor == "postgresql":
         _restart_sequences()
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM ANALYZE")
 
 
 def name_of(number: int, seed: int) -> str:
@@ -89,11 +86,16 @@ def name_of(number: int, seed: int) -> str:
 def _shared(models: int) -> dict[str, Any]:
     """Rows that the models refer to."""
     count = -(-models // _OF_NAMESPACE)
-    _copy(
+    copy(
         Namespace,
         (
-            {"id": 1000 + at, "uuid": _uuid("ns", at), "name": f"lab-{at}", "kind": "organisation"}
-            | {"created_at": _BEGIN}
+            {
+                "id": 1000 + at,
+                "uuid": uuid_of("ns", at),
+                "name": f"lab-{at}",
+                "kind": "organisation",
+            }
+            | {"created_at": BEGIN}
             for at in range(count)
         ),
     )
@@ -106,7 +108,7 @@ def _shared(models: int) -> dict[str, Any]:
     return {"targets": [target.pk for target in targets], "blob": digest}
 
 
-def _write(start: int, end: int, seed: int, waiting: int, shared: Mapping[str, Any]) -> None:
+def _write(start: int, end: int, seed: int, shared: Mapping[str, Any]) -> None:
     rows: dict[Table, list[Values]] = {}
 
     def add(table: Table, **values: Any) -> None:
@@ -117,15 +119,8 @@ def _write(start: int, end: int, seed: int, waiting: int, shared: Mapping[str, A
         _model(add, number, seed, chance, shared["blob"])
         if number % 3:
             _network(add, number, chance, shared["targets"])
-        if number < waiting:
-            target = shared["targets"][number % len(TARGETS)]
-            add(
-                Job, id=number + 1, uuid=_uuid("job", number), kind=JobKind.TUNE, state="queued",
-                revision_id=number + 1, target_id=target, priority=100, created_at=_BEGIN,
-                notified_at=_BEGIN,
-            )  # fmt: skip
     for table, values in rows.items():
-        _copy(table, values)
+        copy(table, values)
 
 
 def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -> None:
@@ -133,9 +128,9 @@ def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -
     oid = hashlib.sha1(full_name.encode(), usedforsecurity=False).hexdigest()
     words = chance.sample(WORDS, 3)
     task, license_id, library = (chance.choice(each) for each in (TASKS, LICENSES, LIBRARIES))
-    updated = _BEGIN + timedelta(seconds=number * 30 + chance.randrange(30))
+    updated = BEGIN + timedelta(seconds=number * 30 + chance.randrange(30))
     add(
-        MLModel, id=key, uuid=_uuid("model", number), kind=RepositoryKind.MODEL,
+        MLModel, id=key, uuid=uuid_of("model", number), kind=RepositoryKind.MODEL,
         namespace_id=1000 + number // _OF_NAMESPACE, name=full_name.split("/")[1],
         visibility="private" if number % 10 == 9 else "public", created_at=updated,
         updated_at=updated, downloads=int(chance.paretovariate(1)),
@@ -144,9 +139,10 @@ def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -
         library=library,
     )  # fmt: skip
     add(
-        Revision, id=key, uuid=_uuid("revision", number), mlmodel_id=key, oid=oid,
-        tree_oid=_EMPTY_TREE, author_line="A <a@example.org> 0 +0000", message="Publish",
-        created_at=updated, card={"license": license_id},
+        Revision, id=key, uuid=uuid_of("revision", number), mlmodel_id=key, oid=oid,
+        tree_oid=_EMPTY_TREE, directory_oid=_EMPTY_TREE, file_count=1, size_bytes=7,
+        author_line="A <a@example.org> 0 +0000", message="Publish", created_at=updated,
+        card={"license": license_id},
     )  # fmt: skip
     add(Ref, id=key, mlmodel_id=key, kind=RefKind.BRANCH, name="main", revision_id=key)
     add(
@@ -176,10 +172,10 @@ def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -
     vector = [drawn.random() ** 3 for _ in range(_DIMENSIONS)]
     length = sum(value * value for value in vector) ** 0.5
     add(
-        Graph, id=key, uuid=_uuid("graph", number), revision_id=key, path="model.onnx",
+        Graph, id=key, uuid=uuid_of("graph", number), revision_id=key, path="model.onnx",
         is_primary=True, graph_hash=hashlib.sha256(structure.encode()).hexdigest(),
         architecture_class=drawn.choice(list(ArchitectureClass)), parameters=drawn.randrange(10**9),
-        signature=_SIGNATURE, operators={}, created_at=_BEGIN, facts=_FACTS,
+        signature=_SIGNATURE, operators={}, created_at=BEGIN, facts=_FACTS,
         embedding=[round(value / length, 6) for value in vector],
     )  # fmt: skip
     if number % 10 != 1:
@@ -189,23 +185,23 @@ def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -
     add(
         Record, id=digest, document={}, kind="confirmed", revision_id=key, target_id=target,
         backend="onnxruntime", tolerance="exact", p50_ns=1000, ratio=ratio, ratio_low=ratio,
-        ratio_high=ratio, verdict="faster", created_at=_BEGIN,
+        ratio_high=ratio, verdict="faster", created_at=BEGIN,
     )  # fmt: skip
     for at, is_baseline in enumerate((True, False)):
         add(
-            Build, id=2 * key + at, uuid=_uuid(f"build {at}", number), graph_id=key,
+            Build, id=2 * key + at, uuid=uuid_of(f"build {at}", number), graph_id=key,
             target_id=target, config_sha256=hashlib.sha256(f"{at}".encode()).hexdigest(),
             candidate={"backend": "onnxruntime", "options": {}}, runtime="onnxruntime",
             entry_point="model.onnx", tolerance="exact", is_baseline=is_baseline, record_id=digest,
-            ratio=1.0 if is_baseline else ratio, verdict="faster", p50_ns=1000, created_at=_BEGIN,
+            ratio=1.0 if is_baseline else ratio, verdict="faster", p50_ns=1000, created_at=BEGIN,
         )  # fmt: skip
 
 
-def _uuid(kind: str, number: int) -> uuid.UUID:
+def uuid_of(kind: str, number: int) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{kind} {number}")
 
 
-def _copy(table: Table, rows: Iterable[Values]) -> None:
+def copy(table: Table, rows: Iterable[Values]) -> None:
     """Write rows; columns that they lack get the defaults of the table."""
     if connection.vendor != "postgresql":
         table.objects.bulk_create((table(**row) for row in rows), batch_size=200)
@@ -248,7 +244,7 @@ def _name(table: Table) -> str:
 
 
 def _restart_sequences() -> None:
-    tables = (Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build, Job)
+    tables = (Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build)
     with connection.cursor() as cursor:
         for table in tables:
             name = _name(table)

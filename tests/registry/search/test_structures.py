@@ -66,11 +66,11 @@ def test_a_part_of_a_record_is_cut_off_and_repeated_ones_count_once(folder: Path
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("data_dir")
-@pytest.mark.parametrize("is_few", [False, True])
+@pytest.mark.parametrize("size", ["few", "many"])
 def test_more_structures_than_are_looked_up_at_once_are_all_listed(
-    is_few: bool, monkeypatch: pytest.MonkeyPatch
+    size: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not is_few:
+    if size == "many":
         monkeypatch.setattr(orders, "_structures_of_few", lambda *_: None)
     monkeypatch.setattr(orders, "_FIRST_STRUCTURES", 1)
     rows.graph(rows.mlmodel("lab/reference"), structure="0", embedding=(1.0, 0.0))
