@@ -62,11 +62,10 @@ def write(models: int, seed: int, files: int) -> dict[str, str]:
     commit(
         actor=None, mlmodel=large, message="Many", operations=[Add("README.md", card), *operations]
     )
-    public = models - models // 10
     return {
         "network": name_of(1, seed),
         "large": _LARGE,
-        "last_page": str(-(-public // _CATALOGUE_PAGE)),
+        "last_page": str(-(-models // _CATALOGUE_PAGE)),
     }
 
 

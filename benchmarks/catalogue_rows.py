@@ -236,7 +236,9 @@ def _cells(table: Table, row: Values) -> Iterator[str]:
 
 
 def _fields(table: Table) -> "Sequence[Field[Any, Any]]":
-    return table._meta.concrete_fields  # type: ignore[no-any-return]  # noqa: SLF001
+    fields = table._meta.concrete_fields  # noqa: SLF001
+    # The database computes the others.
+    return [field for field in fields if not field.generated]
 
 
 def _name(table: Table) -> str:
