@@ -57,6 +57,15 @@ PAGES: Mapping[str, Sequence[str]] = {
 }
 
 
+#: Settings of the hub: all clients have one address and no account.
+_UNLIMITED = dict.fromkeys(("HPCFAIR_LIMIT_SEARCHES", "HPCFAIR_LIMIT_ARCHIVES", "HPCFAIR_ARCHIVES_AT_ONCE"), "0")
+#: Settings of the processes beside it; nobody waits for their notifications.
+_PROBE = {
+    "DJANGO_SETTINGS_MODULE": "hub.settings.production",
+    "REDIS_URL": "redis://127.0.0.1:9/0",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A running hub of many models.
@@ -117,9 +126,6 @@ def _site(models: int, options: argparse.Namespace) -> Iterator[tuple[Site, list
             "HPCFAIR_DATA": str(folder / "data"),
             "HPCFAIR_URL": servers.address(port),
             "HPCFAIR_LOG_LEVEL": "ERROR",
-            "REDIS_URL": "redis://127.0.0.1:9/0",
-            # All clients have one address and no account.
-            "HPCFAIR_THROTTLE": "false",
         }
         with _database(folder, options.sqlite) as url:
             variables["DATABASE_URL"] = url or f"sqlite:///{folder}/data/db.sqlite3"
@@ -128,7 +134,8 @@ def _site(models: int, options: argparse.Namespace) -> Iterator[tuple[Site, list
             rows = [str(models), str(options.seed), str(options.files)]
             places = _probe(variables, "fill", *rows)
             say(f"{models} models: written in {time.monotonic() - began:.0f} s")
-            with servers.hub(folder / "data", port, variables):
+            # It is alive before its index is complete, and starts a broker of its own.
+            with servers.hub(folder / "data", port, variables | _UNLIMITED, probe="/healthz"):
                 site = Site(servers.address(port), places, variables)
                 first = _until_ready(site)
                 yield site, first
@@ -181,7 +188,7 @@ def _asked(site: Site, paths: Sequence[str], clients: int, seconds: float) -> li
 def _probe(variables: Mapping[str, str], verb: str, *arguments: str) -> Any:
     """What ``catalogue_probe`` prints as its last line."""
     command = [sys.executable, "-m", "benchmarks.catalogue_probe", verb, *arguments]
-    whole = os.environ | dict(variables) | {"DJANGO_SETTINGS_MODULE": "hub.settings.production"}
+    whole = os.environ | dict(variables) | _PROBE
     done = subprocess.run(command, cwd=servers.ROOT, env=whole, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -61,9 +61,14 @@ def address(port: int) -> str:
 
 @contextmanager
 def hub(
-    data: Path, port: int, environment: Mapping[str, str], *, workers: bool = False
+    data: Path,
+    port: int,
+    environment: Mapping[str, str],
+    *,
+    workers: bool = False,
+    probe: str = "/readyz",
 ) -> Iterator[int]:
-    """``manage.py serve`` while the block lasts; yields its process id."""
+    """``manage.py serve`` while the block lasts; yields its process id once ``probe`` answers."""
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     if not workers:
         command.append("--no-workers")
@@ -72,7 +77,7 @@ def hub(
             command, cwd=ROOT, env=_environment(data) | dict(environment), stdout=log, stderr=log
         )
         try:
-            _await(f"{address(port)}/readyz", process)
+            _await(f"{address(port)}{probe}", process)
             yield process.pid
         finally:
             process.terminate()
