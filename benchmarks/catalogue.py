@@ -58,7 +58,9 @@ PAGES: Mapping[str, Sequence[str]] = {
 
 
 #: Settings of the hub: all clients have one address and no account.
-_UNLIMITED = dict.fromkeys(("HPCFAIR_LIMIT_SEARCHES", "HPCFAIR_LIMIT_ARCHIVES", "HPCFAIR_ARCHIVES_AT_ONCE"), "0")
+_UNLIMITED = dict.fromkeys(
+    ("HPCFAIR_LIMIT_SEARCHES", "HPCFAIR_LIMIT_ARCHIVES", "HPCFAIR_ARCHIVES_AT_ONCE"), "0"
+)
 #: Settings of the processes beside it; nobody waits for their notifications.
 _PROBE = {
     "DJANGO_SETTINGS_MODULE": "hub.settings.production",
