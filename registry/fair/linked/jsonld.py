@@ -116,9 +116,10 @@ def _identity(description: Description) -> dict[str, Any]:
     }
 
 
-def _shapes(description: Description) -> list[str]:
+def _shapes(description: Description) -> tuple[str, ...]:
     hub = description.hub
-    return [*([] if missing_fields(description) else [hub.shape_url]), hub.core_shape_url]
+    core = (hub.core_shape_url,)
+    return core if missing_fields(description) else (hub.shape_url, *core)
 
 
 def _people(description: Description) -> dict[str, Any]:

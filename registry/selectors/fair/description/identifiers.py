@@ -75,8 +75,8 @@ def _rows(
     if heads:
         condition |= Q(revision__in=_ancestries(heads))
     # Older hubs gave an identifier to the empty first commit too; it is no version of its own.
-    condition &= Q(revision__in=own) | ~is_empty_start("revision")
-    rows = Identifier.objects.filter(condition, mlmodel__in=mlmodels, withdrawn_at=None)
+    is_version = Q(revision__in=own) | Q(~is_empty_start("revision"))
+    rows = Identifier.objects.filter(condition, is_version, mlmodel__in=mlmodels, withdrawn_at=None)
     columns = ("mlmodel", "revision", "name", "doi")
     return [
         (mlmodel, revision, name, doi)
