@@ -33,8 +33,13 @@ class Flood:
         self._acknowledged: dict[str, str] = {}
         self.published = 0
 
-    def run(self, visits: int, patience_s: float) -> list[float]:
-        """Publish everything; the small owner's waits for their inspections, in seconds."""
+    def run(self, visits: int, patience_s: float) -> list[tuple[float, float]]:
+        """Publish everything.
+
+        Returns:
+            The small owner's waits from each commit, in seconds: until its inspection ended, and
+            until its search began.
+        """
         thread = threading.Thread(target=self._publish_all)
         thread.start()
         while self.published < self._count / 5 and thread.is_alive():
@@ -72,18 +77,21 @@ class Flood:
             self._publish(self._flood, f"flood/net-{number}", number)
             self.published += 1
 
-    def _visit(self, number: int, patience_s: float) -> float:
+    def _visit(self, number: int, patience_s: float) -> tuple[float, float]:
         name = f"small/net-{number}"
         self._publish(self._small, name, 100_000 + number)
+        waits_s: list[float] = []
         started = time.perf_counter()
         with httpx.Client(base_url=self._small.address, timeout=60) as web:
-            while (waited_s := time.perf_counter() - started) < patience_s:
-                jobs = _patiently(web, "GET", f"/api/v1/jobs?model={name}&kind=inspect").json()
-                if any(job["state"] == "succeeded" for job in jobs["items"]):
-                    break
-                time.sleep(_POLL_S)
-        say(f"{name} waited {waited_s:.1f} s among {self.published}")
-        return waited_s
+            for kind, field in (("inspect", "ended_at"), ("tune", "started_at")):
+                while time.perf_counter() - started < patience_s:
+                    jobs = _patiently(web, "GET", f"/api/v1/jobs?model={name}&kind={kind}").json()
+                    if any(job[field] for job in jobs["items"]):
+                        break
+                    time.sleep(_POLL_S)
+                waits_s.append(time.perf_counter() - started)
+        say(f"{name}: inspected after {waits_s[0]:.1f} s, searched after {waits_s[1]:.1f} s")
+        return waits_s[0], waits_s[1]
 
     def _publish(self, hub: Hub, name: str, seed: int) -> None:
         content = _network(seed)

@@ -23,6 +23,7 @@ from benchmarks.wire import Hub
 
 _PATIENCE_S = 30.0
 _PAUSE_S = 1.0
+_WARM_UP = 8
 _PAGES = {"healthz": ("/healthz",), "page": ("/", "/models")}
 _UPLOAD_BYTES = 2**18
 _PIECES = 64
@@ -43,6 +44,10 @@ class PageSampler:
         self.requests = 0
 
     def __enter__(self) -> Self:
+        # The first requests of a process load templates and connect to the database.
+        for _ in range(_WARM_UP):
+            for path in _PAGES["page"]:
+                self._fetch(path)
         self._thread.start()
         return self
 
