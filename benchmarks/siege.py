@@ -57,6 +57,7 @@ def _siege(data: Path, options: argparse.Namespace) -> dict[str, Figure]:
             with slow_clients(address, owners["flood"].token, options.clients) as tally:
                 lost = 0 if upload_slowly(owners["small"], options.slow_s / 2) else 1
                 time.sleep(options.slow_s / 2)
+            beside_slow_clients_s = pages.worst_s("page")
             say(f"slow clients: {tally}")
             say(f"{options.models} models of one owner, {options.kills} kills in searches")
             flood = Flood(owners["flood"], owners["small"], options.models)
@@ -73,6 +74,7 @@ def _siege(data: Path, options: argparse.Namespace) -> dict[str, Figure]:
         again = twice(data)
     return {
         "worst_page_s": counted(pages.worst_s("page"), "s"),
+        "worst_page_beside_slow_clients_s": counted(beside_slow_clients_s, "s"),
         "worst_healthz_s": counted(pages.worst_s("healthz"), "s"),
         "worst_wait_s": counted(max(inspected_s for inspected_s, _ in waits_s), "s"),
         "worst_search_wait_s": counted(max(searched_s for _, searched_s in waits_s), "s"),
