@@ -373,3 +373,12 @@ def test_the_command_verifies_signature_files_and_record(
     assert changed.exit_code == 2
     changed = runner.invoke(cli.app, ["load", "lab/tiny"], obj=client)
     assert (changed.exit_code, "[key_changed]" in changed.stderr) == (9, True)
+
+
+def test_another_revision_than_the_commit_that_was_asked_for_is_refused(
+    client: Client, offered: dict[str, Any]
+) -> None:
+    """An older revision, validly signed, cannot stand in for a commit."""
+    refused(client, "revision_differs", revision="0" * 40)
+    with pytest.warns(NewKeyWarning):
+        assert client.load("lab/tiny", revision=offered["revision"]).signed_by is not None
