@@ -117,6 +117,7 @@ def test_many_versions_have_pages(client: Client, record: MLModel) -> None:
     rows = [
         Revision(
             mlmodel=record,
+            parent=revision,
             oid=f"{number:040x}",
             tree_oid=revision.tree_oid,
             author=author,

@@ -126,8 +126,8 @@ def test_an_identifier_never_leads_to_other_files(net: MLModel, alice: User, bob
     assert new is not None
     assert (new.oid, new.withdrawn_at) == (revision_get(net, "v1").oid, None)
     assert new.name != old.name
-    # One for all versions; one for each of four, and one for each of three that were rewritten.
-    assert net.identifiers.count() == 1 + 4 + 3
+    # One for all versions; one for each of three, and one for each of them that was rewritten.
+    assert net.identifiers.count() == 1 + 3 + 3
     # What was made from the old version says so.
     source = revision_get(copy, "v1").derivations.get()
     assert source_pids([source]) == {source.pk: pid_url(old.name)}

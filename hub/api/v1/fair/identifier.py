@@ -46,7 +46,9 @@ class NamesSerializer(serializers.Serializer[Any]):
     """Addresses for citing a model and its version."""
 
     model = serializers.CharField(allow_null=True, help_text="Address of all versions together.")
-    version = serializers.CharField(allow_null=True, help_text="Address of this version.")
+    version = serializers.CharField(
+        allow_null=True, help_text="Address of this version; null for an empty first commit."
+    )
     doi = serializers.CharField(allow_null=True, help_text="DOI of this version, if it has one.")
 
 
