@@ -93,17 +93,12 @@ class _Machine:
     fcntl: int
     ioctl: int
     socketpair: int
-    memory_files: tuple[int, ...]
-    file_times: tuple[int, ...]
+    memory_files: tuple[int, int]
 
 
 _MACHINES = {
-    "x86_64": _Machine(
-        0, 0xC000003E, 56, 435, 62, 234, 302, 157, 72, 16, 53, (319, 447), (132, 235, 261, 280)
-    ),
-    "aarch64": _Machine(
-        1, 0xC00000B7, 220, 435, 129, 131, 261, 167, 25, 29, 199, (279, 447), (88,)
-    ),
+    "x86_64": _Machine(0, 0xC000003E, 56, 435, 62, 234, 302, 157, 72, 16, 53, (319, 447)),
+    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 129, 131, 261, 167, 25, 29, 199, (279, 447)),
 }
 
 
@@ -149,9 +144,6 @@ def build(
     # libraries do without files in memory.
     for number in (machine.clone3, *(() if memory_files else machine.memory_files)):
         lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.ENOSYS)]
-    # Landlock does not control times of files, and libraries copy them: success without effect.
-    for number in machine.file_times:
-        lines += [_line(_JUMP_EQ, number, no=1), _refuse(0)]
     low = [_argument(index) for index in range(3)]
     may_clone = (
         _line(_JUMP_SET, _NAMESPACES, yes=1) if programs else _line(_JUMP_SET, _CLONE_THREAD, no=1)

@@ -178,15 +178,6 @@ def _described(path: Path) -> tuple[str, ...]:
     return (path.read_text(), *(str(getattr(status, field)) for field in fields))
 
 
-def test_times_of_files_outside_stay(child: Child, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("hunter2")
-    before = (tmp_path / "secret").stat().st_mtime_ns
-    values = {"secret": str(tmp_path / "secret")}
-    # Libraries copy times with files: the call reports success and does nothing.
-    child.call(f"{FUNCTIONS}:attempt", code="os.utime(secret, (0, 0))", values=values)
-    assert (tmp_path / "secret").stat().st_mtime_ns == before
-
-
 def test_the_parent_was_sent_nothing(child: Child) -> None:
     caught: list[int] = []
     usual = signal.signal(signal.SIGUSR1, lambda number, _: caught.append(number))
