@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from benchmarks.catalogue_rows import BEGIN, copy, uuid_of
+from benchmarks.catalogue_rows import BEGIN, copy, restart_sequences, uuid_of
 from registry import fairshare
 from registry.states import JobKind
 from registry.tables import Job, JobFlow, JobQueue, Target, User
@@ -43,3 +43,4 @@ def queue(waiting: int) -> None:
             for number in range(waiting)
         ),
     )
+    restart_sequences(Job)

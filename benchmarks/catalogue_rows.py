@@ -72,8 +72,7 @@ def fill(models: int, *, seed: int) -> None:
     for start in range(0, models, _AT_ONCE):
         _write(start, min(models, start + _AT_ONCE), seed, shared)
     OutboxEntry.objects.create(mlmodel_uuid=uuid_of("model", models))
-    if connection.vendor == "postgresql":
-        _restart_sequences()
+    restart_sequences(Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build)
 
 
 def name_of(number: int, seed: int) -> str:
@@ -245,8 +244,10 @@ def _name(table: Table) -> str:
     return str(table._meta.db_table)  # noqa: SLF001
 
 
-def _restart_sequences() -> None:
-    tables = (Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build)
+def restart_sequences(*tables: Table) -> None:
+    """Let the next keys of tables follow those that were written."""
+    if connection.vendor != "postgresql":
+        return
     with connection.cursor() as cursor:
         for table in tables:
             name = _name(table)
