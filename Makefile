@@ -82,7 +82,8 @@ ON_POSTGRES = $(call but,registry,migrations) \
 	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
 	$(call but,registry/repository,tree_property) \
 	$(call but,registry/storage,filesystem foldertree git s3 tree) \
-	$(call files,registry/search,catalogue catalogue_sight index_concurrency outbox summary) \
+	$(call files,registry/search,catalogue catalogue_sight digests index_concurrency \
+		names outbox summary) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
 	$(call files,hub,files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
