@@ -86,7 +86,7 @@ ON_POSTGRES = $(call but,registry,migrations) \
 		names outbox summary) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
-	$(call files,hub,files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
+	$(call files,hub,database files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
 	$(call files,hub/api,access account assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \

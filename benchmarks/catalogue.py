@@ -62,6 +62,8 @@ _UNLIMITED = dict.fromkeys(
     ("HPCFAIR_LIMIT_SEARCHES", "HPCFAIR_LIMIT_ARCHIVES", "HPCFAIR_ARCHIVES_AT_ONCE"), "0"
 )
 #: Settings of the processes beside it; nobody waits for their notifications.
+#: Longest wait for the index, in seconds.
+_PATIENCE_S = 3600.0
 _PROBE = {
     "DJANGO_SETTINGS_MODULE": "hub.settings.production",
     "REDIS_URL": "redis://127.0.0.1:9/0",
@@ -146,7 +148,7 @@ def _site(models: int, options: argparse.Namespace) -> Iterator[tuple[Site, list
 def _until_ready(site: Site) -> list[float]:
     """Milliseconds of searches while the index is being built, which they are refused for."""
     began, waits = time.monotonic(), []
-    while True:
+    while time.monotonic() < began + _PATIENCE_S:
         asked = time.perf_counter()
         try:
             with urllib.request.urlopen(f"{site.address}/models", timeout=60):  # noqa: S310 (ours)
@@ -158,6 +160,7 @@ def _until_ready(site: Site) -> list[float]:
                 raise
         waits.append(1000 * (time.perf_counter() - asked))
         time.sleep(1)
+    raise RuntimeError(f"the index was not complete after {_PATIENCE_S:.0f} s")
 
 
 def _asked(site: Site, paths: Sequence[str], clients: int, seconds: float) -> list[float]:

@@ -145,7 +145,12 @@ def below(process: int) -> Iterator[int]:
 
 
 def _environment(data: Path) -> dict[str, str]:
-    return {**os.environ, "HPCFAIR_DATA": str(data), "HPCFAIR_LOG_LEVEL": "WARNING"}
+    own = {
+        "DJANGO_SETTINGS_MODULE": "hub.settings.production",
+        "HPCFAIR_DATA": str(data),
+        "HPCFAIR_LOG_LEVEL": "WARNING",
+    }
+    return os.environ | own
 
 
 def _await(url: str, process: "subprocess.Popen[bytes]") -> None:

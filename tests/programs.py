@@ -169,7 +169,7 @@ REQUIREMENTS = {
     "postgresql": Requirement(
         "transactions side by side",
         lambda: os.environ.get("DATABASE_URL", "").startswith("postgres"),
-        "SQLite has one writer at a time: make test runs it on PostgreSQL",
+        "the database is SQLite: make test runs it on PostgreSQL",
     ),
     "gpu": Requirement(
         "builds on a GPU",

@@ -1,6 +1,7 @@
 """Requests: named, retried where that is safe, and carrying the token to the hub alone."""
 
 import dataclasses
+import logging
 import re
 from collections.abc import Callable
 from typing import Any
@@ -183,7 +184,11 @@ def test_who_is_refused_waits_as_long_as_asked_and_some_more_and_says_so(
     replies = [httpx.Response(429, headers={"Retry-After": "40"}, json={"code": "rate_limited"})]
     hub.on("GET", "/busy", lambda _: replies.pop() if replies else {"done": True})
 
-    with Transport(config, transport=hub, sleep=waits.append) as transport:
+    # Libraries of other tests change the level of all loggers.
+    with (
+        caplog.at_level(logging.WARNING, logger="hpcfair"),
+        Transport(config, transport=hub, sleep=waits.append) as transport,
+    ):
         assert transport.get("/busy") == {"done": True}
 
     assert 40 <= waits[0] <= 50

@@ -26,6 +26,7 @@ TIMEOUT_S = 0.25
 RETRY_S = 5.0
 #: Upper bound on buckets of a process; the least recently used are forgotten, that is, full.
 MOST_LOCAL = 50_000
+_ROUNDING_S = 1e-6
 
 # The server's clock, so that hosts need not agree. Times in milliseconds.
 _SCRIPT = """
@@ -81,7 +82,8 @@ class _Local:
     def take(self, key: str, quota: int, window_s: int, now: float) -> BucketState:
         with self._lock:
             full_at = max(self._full_at.pop(key, now), now) + window_s / quota
-            if full_at - now > window_s:
+            # Rounding must not refuse the last request of a quota.
+            if full_at - now > window_s + _ROUNDING_S:
                 self._full_at[key] = full_at - window_s / quota
                 return BucketState(allowed=False, remaining=0, reset_s=full_at - now - window_s)
             self._full_at[key] = full_at

@@ -11,11 +11,9 @@ from hub import checks
 from hub.database import limit_statements
 from registry.errors import Unavailable
 from registry.selectors.repository import mlmodel
+from tests.programs import needs
 
-postgres = pytest.mark.skipif(
-    connections.settings["default"]["ENGINE"] != "django.db.backends.postgresql",
-    reason="needs PostgreSQL",
-)
+postgres = needs("postgresql")
 
 
 def setting(name: str) -> str:

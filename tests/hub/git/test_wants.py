@@ -67,7 +67,8 @@ def test_objects_that_are_no_commits_of_the_repository_are_not_sent(
     settings.THROTTLE = False
     head = revision_get(galaxy).oid
     private = revision_get(secret)
-    stranger = make_mlmodel("charlie/other", actor=charlie)
+    # First commits of one person and second are the same object.
+    stranger = make_mlmodel("charlie/other", actor=charlie, files={"other.txt": b"other"})
     file = revision_get(galaxy).files.get(path="model.onnx")
     wants = {
         "a commit of a private repository": private.oid,

@@ -29,7 +29,13 @@ relaxed = settings(
 def _revision(mlmodel: MLModel, blob: Blob, paths: set[str], number: int) -> Revision:
     oid = f"{number:040x}"
     revision = Revision.objects.create(
-        mlmodel=mlmodel, oid=oid, tree_oid=oid, message="m", created_at=mlmodel.created_at
+        mlmodel=mlmodel,
+        oid=oid,
+        tree_oid=oid,
+        message="m",
+        created_at=mlmodel.created_at,
+        file_count=len(paths),
+        size_bytes=blob.size_bytes * len(paths),
     )
     File.objects.bulk_create(
         File(revision=revision, path=p, blob=blob, oid=oid, is_lfs=False, changed_in=revision)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -30,9 +32,6 @@ def scene(data_dir: Path, galaxy: MLModel) -> Scene:
 
 def is_valid(envelope: dict[str, Any], key: HubKey) -> bool:
     """Whether a library of others accepts the signature."""
-    ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
-    hashes = pytest.importorskip("cryptography.hazmat.primitives.hashes")
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     (signature,) = [s for s in envelope["signatures"] if s["keyid"] == key.keyid]
     data = encoding(base64.b64decode(envelope["payload"]), envelope["payloadType"])
     public = serialization.load_pem_public_key(key.public_pem.encode())
