@@ -105,12 +105,15 @@ def assert_close(one: Array, other: Array) -> None:
 
 
 def python(code: str) -> str:
-    """What ``code`` prints in a new process with the same import path."""
+    """What ``code`` prints in a new process with the same import path. Raises AssertionError with
+    its standard error if it fails."""
     path = ":".join(entry for entry in sys.path if entry)
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        check=True,
-    ).stdout
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
