@@ -149,16 +149,16 @@ def _until_ready(site: Site) -> list[float]:
     """Milliseconds of searches while the index is being built, which they are refused for."""
     began, waits = time.monotonic(), []
     while time.monotonic() < began + _PATIENCE_S:
-        asked = time.perf_counter()
+        sent_at = time.perf_counter()
         try:
             with urllib.request.urlopen(f"{site.address}/models", timeout=60):  # noqa: S310 (ours)
-                waits.append(1000 * (time.perf_counter() - asked))
+                waits.append(1000 * (time.perf_counter() - sent_at))
                 say(f"the index was complete after {time.monotonic() - began:.0f} s")
                 return waits
         except urllib.error.HTTPError as refusal:
             if refusal.code != 503 or not refusal.headers["Retry-After"]:
                 raise
-        waits.append(1000 * (time.perf_counter() - asked))
+        waits.append(1000 * (time.perf_counter() - sent_at))
         time.sleep(1)
     raise RuntimeError(f"the index was not complete after {_PATIENCE_S:.0f} s")
 

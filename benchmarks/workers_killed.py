@@ -55,13 +55,13 @@ def _searches(data: Path) -> bool:
 
 def _workers(process: int, role: str) -> list[int]:
     """The process of the role, and its children."""
-    found = []
+    pids = []
     for pid in below(process):
         with suppress(OSError):
             words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
             if words[1:4] == [b"-m", b"workers", role.encode()]:
-                found.append(pid)
-    return found
+                pids.append(pid)
+    return pids
 
 
 def _count(data: Path, query: str) -> int:

@@ -321,6 +321,6 @@ class Keys:
 def keys(hub: FakeHub) -> Keys:
     """The keys of the hub, which publishes them."""
     pytest.importorskip("cryptography")
-    made = Keys()
-    hub.on("GET", "/.well-known/hpcfair-keys.json", lambda _: made.list())
-    return made
+    keys = Keys()
+    hub.on("GET", "/.well-known/hpcfair-keys.json", lambda _: keys.list())
+    return keys

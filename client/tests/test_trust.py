@@ -290,9 +290,9 @@ def test_a_tampered_cache_is_refused_offline(
     offline = Client(config=dataclasses.replace(config, offline=True), transport=hub)
     (answer,) = (config.cache / "answers").iterdir()
     intact = answer.read_text()
-    kept = json.loads(intact)
-    kept["answer"]["files"][0]["sha256"] = "0" * 64
-    answer.write_text(json.dumps(kept))
+    stored = json.loads(intact)
+    stored["answer"]["files"][0]["sha256"] = "0" * 64
+    answer.write_text(json.dumps(stored))
     with pytest.warns(StaleAnswerWarning):
         refused(offline, "signature_invalid")
     answer.write_text(intact)

@@ -27,7 +27,7 @@ _KILLS = 6
 
 def children(data_dir: Path) -> list[int]:
     """Child processes whose workspace is in the data folder."""
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -35,8 +35,8 @@ def children(data_dir: Path) -> list[int]:
             except OSError:
                 continue
             if _CHILD in arguments and inside.is_relative_to(data_dir):
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 class Fleet:

@@ -83,9 +83,9 @@ def test_connections_are_kept_and_checked_before_use() -> None:
 def test_more_connections_than_the_server_accepts_are_reported(settings: Any) -> None:
     assert checks.connections() == []
     settings.DATABASE_CONNECTIONS = 100_000
-    (found,) = checks.connections()
-    assert found.id == "hub.W012"
-    assert "max_connections" in (found.hint or "")
+    (actual,) = checks.connections()
+    assert actual.id == "hub.W012"
+    assert "max_connections" in (actual.hint or "")
 
 
 def test_the_check_is_part_of_deployment(capsys: pytest.CaptureFixture[str], db: None) -> None:

@@ -271,10 +271,10 @@ def test_no_address_leads_out_of_the_folders(front: str, path: str) -> None:
 
 
 def test_an_outer_proxy_is_believed_only_if_there_is_one(tmp_path: Path) -> None:
-    given = {"run": tmp_path, "blobs": tmp_path, "static": tmp_path, "hub_url": "http://hub"}
-    alone = proxy.configuration(proxy.ProxySettings(host="::1", port=8000, **given))
+    values = {"run": tmp_path, "blobs": tmp_path, "static": tmp_path, "hub_url": "http://hub"}
+    alone = proxy.configuration(proxy.ProxySettings(host="::1", port=8000, **values))
     behind = proxy.configuration(
-        proxy.ProxySettings(host="127.0.0.1", port=8000, behind_proxy=True, **given)
+        proxy.ProxySettings(host="127.0.0.1", port=8000, behind_proxy=True, **values)
     )
     assert "X-Forwarded-Proto $scheme;" in alone
     assert "X-Forwarded-For $remote_addr;" in alone

@@ -99,12 +99,12 @@ def test_pages_lead_to_each_other_in_all_forms(
     client: Client, charlie: User, lab: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "AT_ONCE", 2)
-    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(7)]
+    models = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(7)]
     pages: dict[int, list[MLModel]] = {}
-    for one in made:
+    for one in models:
         pages.setdefault((one.pk - 1) // 2 + 1, []).append(one)
-    found = {number: listed(graph(client, f"?page={number}")) for number in pages}
-    assert found == {
+    actual = {number: listed(graph(client, f"?page={number}")) for number in pages}
+    assert actual == {
         number: {landing(one, one.full_name) for one in some} for number, some in pages.items()
     }
     first, *_, last = pages
@@ -114,7 +114,7 @@ def test_pages_lead_to_each_other_in_all_forms(
         mlmodel_update(actor=charlie, mlmodel=one, visibility="private")
     assert listed(graph(client, f"?page={gap}")) == set()
     assert "were withdrawn" in get(client, f"?page={gap}", "text/html").content.decode()
-    assert listed(graph(client)) == found[first], "by default the first page that is not empty"
+    assert listed(graph(client)) == actual[first], "by default the first page that is not empty"
     links = links_in(get(client, f"?page={first}")["Link"], "/catalog")
     assert {(one.rel, one.target) for one in links if one.rel != "alternate"} == {
         ("first", f"{HUB}/catalog?page={first}"),
@@ -128,8 +128,8 @@ def test_pages_lead_to_each_other_in_all_forms(
         "application/ld+json",
     }
     page = get(client, f"?page={first}", "text/html").content.decode()
-    assert made[0].full_name in page
-    assert made[-1].full_name not in page
+    assert models[0].full_name in page
+    assert models[-1].full_name not in page
     assert f'href="{HUB}/catalog?page={first + 2}" rel="next"' in page
 
 
@@ -138,11 +138,11 @@ def test_a_large_catalogue_is_not_counted(
 ) -> None:
     monkeypatch.setattr(records, "MAX_COUNT", 2)
     monkeypatch.setattr(catalog, "MAX_COUNT", 2)
-    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(3)]
+    models = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(3)]
     total = (URIRef(f"{HUB}/catalog"), HYDRA.totalItems)
     assert graph(client).value(*total) is None
     assert "more than 2 in all" in get(client, accept="text/html").content.decode()
-    mlmodel_delete(actor=charlie, mlmodel=made[0])
+    mlmodel_delete(actor=charlie, mlmodel=models[0])
     assert graph(client).value(*total) == Literal(2)
 
 

@@ -29,12 +29,12 @@ def requests(oid: str, head: str) -> Iterator[tuple[str, bytes, dict[str, str]]]
         lines = [packet(f"want {want}\n") for want in wants]
         first = packet(f"want {wants[0]}{CAPABILITIES}\n")
         more = packet(f"{limit}\n") if limit else b""
-        asked = packet(f"{have}\n") if have else b""
+        request = packet(f"{have}\n") if have else b""
         done = packet("done\n")
         for protocol in ("version=0", "version=1"):
-            body = first + b"".join(lines[1:]) + more + b"0000" + asked + done
+            body = first + b"".join(lines[1:]) + more + b"0000" + request + done
             yield protocol, body, {"Git-Protocol": protocol}
-        body = packet("command=fetch") + b"0001" + b"".join(lines) + more + asked + done + b"0000"
+        body = packet("command=fetch") + b"0001" + b"".join(lines) + more + request + done + b"0000"
         yield "version=2", body, {"Git-Protocol": "version=2"}
 
 

@@ -39,28 +39,28 @@ def test_guesses_from_elsewhere_do_not_lock_the_owner_out(alice: User) -> None:
 
 
 def test_a_browser_in_which_the_owner_signed_in_before_is_never_delayed(alice: User) -> None:
-    known = Client()
-    assert sign_in(known, PASSWORD).status_code == 302
-    known.post("/logout")
+    browser = Client()
+    assert sign_in(browser, PASSWORD).status_code == 302
+    browser.post("/logout")
     for _ in range(20):
         sign_in(Client(), "wrong")
     assert sign_in(Client(), PASSWORD).status_code == 429
-    assert sign_in(known, PASSWORD).status_code == 302
+    assert sign_in(browser, PASSWORD).status_code == 302
 
 
 def test_that_browser_is_no_licence_to_guess(alice: User, bob: User) -> None:
-    known = Client()
-    sign_in(known, PASSWORD, "bob")
-    known.post("/logout")
-    assert [sign_in(known, "wrong").status_code for _ in range(PAIR.free + 1)][-1] == 429
-    statuses = [sign_in(known, "wrong", "bob").status_code for _ in range(11)]
+    browser = Client()
+    sign_in(browser, PASSWORD, "bob")
+    browser.post("/logout")
+    assert [sign_in(browser, "wrong").status_code for _ in range(PAIR.free + 1)][-1] == 429
+    statuses = [sign_in(browser, "wrong", "bob").status_code for _ in range(11)]
     assert statuses == [200] * 10 + [429]
 
 
 def test_the_mark_of_a_browser_is_not_forged_or_kept(alice: User) -> None:
-    known = Client()
-    sign_in(known, PASSWORD)
-    mark = known.cookies["browser"]
+    browser = Client()
+    sign_in(browser, PASSWORD)
+    mark = browser.cookies["browser"]
     assert mark["httponly"]
     assert mark["samesite"] == "Lax"
     assert PASSWORD not in mark.value

@@ -70,12 +70,12 @@ def test_a_broker_that_is_away_is_not_asked_again_at_once(
 ) -> None:
     settings.REDIS_URL = "redis+socket:///nowhere/at/all.sock"
     forget_local()
-    asked: list[str] = []
+    urls: list[str] = []
     original = bucket._script
-    monkeypatch.setattr(bucket, "_script", lambda url: asked.append(url) or original(url))
+    monkeypatch.setattr(bucket, "_script", lambda url: urls.append(url) or original(url))
     for _ in range(10):
         take("one", quota=100, window_s=10)
-    assert len(asked) == 1
+    assert len(urls) == 1
 
 
 def test_a_process_forgets_the_least_used_of_very_many(settings: Any) -> None:

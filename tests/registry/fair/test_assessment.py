@@ -234,8 +234,8 @@ def test_what_was_never_tried_is_due_first_and_what_was_looked_at_lately_is_not(
     Job.objects.all().delete()
     for hours, head in enumerate((*heads, mine)):
         _let_due(head, hours=9 - hours)
-    found = due(limit=9)
-    assert (found.ready, found.later) == (heads, {mine.pk})
+    actual = due(limit=9)
+    assert (actual.ready, actual.later) == (heads, {mine.pk})
     service.assessment_add(heads[0], document())
     assert due(limit=9).ready == heads[1:]
     assert [job.revision for job in service.assess_due(limit=1)] == [heads[1]]

@@ -40,8 +40,8 @@ def crowd(lab: Namespace) -> list[MLModel]:
     MLModel.objects.update(updated_at=now)
     MLModel.objects.filter(pk__in=keys[: MANY // 3]).update(visibility=Visibility.PRIVATE)
     concepts = Identifier.objects.filter(kind=IdentifierKind.CONCEPT, mlmodel__in=keys[::10])
-    kept = dump(describe(Revision.objects.select_related("mlmodel__namespace").latest("pk")))
-    concepts.update(withdrawn_at=now, description=kept, mlmodel=None)
+    stored = dump(describe(Revision.objects.select_related("mlmodel__namespace").latest("pk")))
+    concepts.update(withdrawn_at=now, description=stored, mlmodel=None)
     AuditEntry.objects.bulk_create(AuditEntry(action="a", subject="s") for _ in range(MANY))
     return mlmodels
 

@@ -55,8 +55,8 @@ def test_a_model_and_each_version_is_named_as_it_is_made(galaxy: MLModel, charli
     squash(actor=charlie, mlmodel=galaxy, branch="main", message="one")
     rows = list(identifiers_of(galaxy))
     assert [row.kind for row in rows] == ["concept", *["version"] * 3]
-    made = galaxy.revisions.order_by("-pk")
-    assert [row.revision for row in rows[1:]] == list(made)[:-1], "the first commit is empty"
+    revisions = galaxy.revisions.order_by("-pk")
+    assert [row.revision for row in rows[1:]] == list(revisions)[:-1], "the first commit is empty"
     assert [row.oid for row in rows[1:]] == [row.revision.oid for row in rows[1:] if row.revision]
     assert len({row.name for row in rows}) == 4
     assert all(ark.is_checked(settings.NAAN, row.name) for row in rows)

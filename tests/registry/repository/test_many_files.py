@@ -163,8 +163,8 @@ def test_sums_follow_every_kind_of_change(charlie: User, lab: object, data_dir: 
     }  # fmt: skip
     assert revision.directory_oid != revision.tree_oid
     # The file that was deleted and put again is as it was.
-    kept = revision.files.get(path="a/one")
-    assert kept.changed_in == revision.parent
+    remaining = revision.files.get(path="a/one")
+    assert remaining.changed_in == revision.parent
     assert list(fsck()) == []
 
 

@@ -17,8 +17,8 @@ HASHES = sorted(rows.structure_hash(str(number)) for number in range(40))
 
 
 def ranked(folder: Path, reference: tuple[float, ...], **options: Any) -> list[tuple[float, str]]:
-    given = {"most": np.inf, "among": None} | options
-    each = [group.ranked(**given) for group in groups(folder, "mlp", reference)]
+    values = {"most": np.inf, "among": None} | options
+    each = [group.ranked(**values) for group in groups(folder, "mlp", reference)]
     return [(-negative, structure) for negative, structure in itertools.chain(*each)]
 
 

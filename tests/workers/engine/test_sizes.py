@@ -157,8 +157,8 @@ def test_the_outputs_of_a_reference_are_bounded_together(monkeypatch: pytest.Mon
     extras = tuple({"x": np.full(1, count, np.float32)} for count in (2, 9, 1))
     tests = TestSet(cases, None, cases[0], "random", 0, extras)
     monkeypatch.setattr(numerics, "MAX_TEST_BYTES", 40)
-    kept = run_reference(Gives(), tests)  # type: ignore[arg-type]
-    assert [None if each is None else each["y"].size for each in kept] == [3, 3, 2, None, None]
+    outputs = run_reference(Gives(), tests)  # type: ignore[arg-type]
+    assert [None if each is None else each["y"].size for each in outputs] == [3, 3, 2, None, None]
     monkeypatch.setattr(numerics, "MAX_TEST_BYTES", 20)
     with pytest.raises(TensorsTooLarge, match="outputs of 2 runs"):
         run_reference(Gives(), tests)  # type: ignore[arg-type]

@@ -133,9 +133,9 @@ def test_sets_beyond_the_bound_of_all_are_not_used(
 ) -> None:
     files = [file for number in range(3) for file in write(tmp_path, USUAL, number)]
     monkeypatch.setattr(tensors, "MAX_TEST_BYTES", 2 * (X.nbytes + MASK.nbytes + Y.nbytes))
-    found = read(tmp_path, files)
-    assert {tensor["number"] for tensor in found["tensors"]} == {0, 1}
-    assert found["warnings"] == [
+    actual = read(tmp_path, files)
+    assert {tensor["number"] for tensor in actual["tensors"]} == {0, 1}
+    assert actual["warnings"] == [
         "test_data_set_2 is not used: the sets take more than 112 bytes together."
     ]
 

@@ -36,8 +36,8 @@ WRITTEN = [
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as received:
+        yield received
 
 
 def send(url: str) -> int:
@@ -76,11 +76,11 @@ def test_a_name_that_answers_otherwise_the_second_time_is_called_at_the_checked_
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DNS rebinding: public at first, the hub's own machine ever after."""
-    asked, called = [], []
+    names, called = [], []
 
     def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
-        asked.append(host)
-        address = "93.184.216.34" if len(asked) == 1 else "127.0.0.1"
+        names.append(host)
+        address = "93.184.216.34" if len(names) == 1 else "127.0.0.1"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     def connect(address: tuple[str, int], **_: object) -> socket.socket:
@@ -90,11 +90,11 @@ def test_a_name_that_answers_otherwise_the_second_time_is_called_at_the_checked_
     monkeypatch.setattr("workers.jobs.post.socket.getaddrinfo", resolve)
     monkeypatch.setattr("workers.jobs.post.socket.create_connection", connect)
     for scheme in ("http", "https"):
-        asked.clear()
+        names.clear()
         called.clear()
         with pytest.raises(NotSent):
             send(f"{scheme}://rebound.example:{receiver.port}/")
-        assert asked == ["rebound.example"]
+        assert names == ["rebound.example"]
         assert called == [("93.184.216.34", receiver.port)]
     assert receiver.requests == []
 
