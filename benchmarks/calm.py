@@ -30,14 +30,14 @@ while time.monotonic() < end:
 def wait(probes: int = QUIET_PROBES) -> float:
     """Wait until this many consecutive probes find the machine quiet; returns the seconds."""
     started = time.monotonic()
-    quiet, told = 0, False
+    quiet, is_announced = 0, False
     while quiet < probes and time.monotonic() - started < PATIENCE_S:
         others = taken_by_others()
         quiet = quiet + 1 if others <= QUIET_SHARE else 0
         if not quiet:
-            if not told:
+            if not is_announced:
                 say(f"others take {others:.0%} of the processors: waiting until they do not")
-            told = True
+            is_announced = True
             time.sleep(_PAUSE_S)
     return time.monotonic() - started
 
@@ -56,10 +56,10 @@ def undisturbed(take: Callable[[], ConfirmedResult]) -> ConfirmedResult:
     """A measurement with little contention, or the last of a few attempts."""
     for left in reversed(range(TAKES)):
         wait()
-        taken = take()
-        measurement = taken.measurement
+        result = take()
+        measurement = result.measurement
         lost = len(measurement.quality.get("contended_rounds", ()))
         if lost <= DISTURBED_SHARE * len(measurement.blocks) or not left:
             break
         say(f"{lost} of {len(measurement.blocks)} rounds were disturbed: measuring again")
-    return taken
+    return result

@@ -50,11 +50,11 @@ def small(scene: Scene, rounds: int) -> dict[str, Figure]:
     return figures
 
 
-def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
+def first_byte(scene: Scene, requests: int) -> dict[str, Figure]:
     """Time from before the request is sent to the first byte of its answer."""
     with Connection(scene.hub.address) as connection:
         waits_ms = []
-        for number in range(asked + 20):
+        for number in range(requests + 20):
             file = scene.small[number % len(scene.small)]
             answer = connection.ask("GET", f"/{MANY}/resolve/main/{file}")
             waits_ms.append(answer.first_byte_s * 1000)

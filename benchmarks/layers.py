@@ -108,9 +108,9 @@ def compiler(
             seed=seed,
             batch=batch or ScheduleBudget().batch,
             threads=target.cores,
-        ) as made,
+        ) as schedule_compiler,
     ):
-        yield made
+        yield schedule_compiler
 
 
 def _task_of(layer: Layer, tasks: Sequence[ScheduleTask]) -> ScheduleTask:

@@ -25,8 +25,8 @@ def network_of(folder: Path) -> Network:
     """The network in ``folder``, with the facts of its inspection."""
     # Absolute, because child processes work in folders of their own.
     folder = folder.resolve()
-    found = read_folder(folder, None)
-    (graph,) = found["graphs"]
+    description = read_folder(folder, None)
+    (graph,) = description["graphs"]
     path = folder / graph["path"]
     samples = folder / SAMPLES
     return Network(

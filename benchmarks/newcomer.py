@@ -92,10 +92,10 @@ def _watched(client: hpcfair.Client, started: float) -> Wait:
         if faster is None and any(build.verdict == "faster" for build in builds):
             faster = now
         if job is not None:
-            said = f"{job.progress.get('phase')} {job.progress.get('message')}"
-            if said != shown:
-                say(f"{now:7.1f} s  {said}")
-                shown = said
+            line = f"{job.progress.get('phase')} {job.progress.get('message')}"
+            if line != shown:
+                say(f"{now:7.1f} s  {line}")
+                shown = line
             if job.state in {"failed", "cancelled"}:
                 raise RuntimeError(f"the search {job.state}: {job.failure}")
             # Profiles of the published builds come after them.

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.pass_subjects import SUBJECTS, subjects_of
-from benchmarks.scheduling import schedules_kept
+from benchmarks.scheduling import stored_schedules
 from workers.fleet.probe import this_machine
 
 
@@ -20,9 +20,9 @@ def main() -> None:
     here = this_machine().spec
     options.folder.mkdir(parents=True, exist_ok=True)
     for subject in options.networks:
-        kept = options.folder / f"{subject.name}.jsonl"
+        path = options.folder / f"{subject.name}.jsonl"
         network = subject.make(options.cache)
-        schedules_kept(subject.name, network, here, options.seconds, kept)
+        stored_schedules(subject.name, network, here, options.seconds, path)
 
 
 def _options() -> argparse.Namespace:

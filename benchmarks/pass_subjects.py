@@ -49,7 +49,7 @@ class Subject:
 
 
 @dataclass(slots=True)
-class Studied:
+class NetworkStudy:
     """Results for a network and a compiler.
 
     Attributes:
@@ -75,11 +75,11 @@ def _vision(build: Callable[[np.random.Generator, int], onnx.ModelProto], size: 
 
         def model() -> onnx.ModelProto:
             rng = np.random.default_rng(0)
-            made = build(rng, size)
-            settle(made, {"input": images(rng, 4, (3, size, size))})
-            return made
+            module = build(rng, size)
+            settle(module, {"input": images(rng, 4, (3, size, size))})
+            return module
 
-        return _kept(folder, model)
+        return _cached(folder, model)
 
     return make
 
@@ -87,12 +87,12 @@ def _vision(build: Callable[[np.random.Generator, int], onnx.ModelProto], size: 
 def _text(bert: Bert) -> Maker:
     def make(cache: Path) -> Network:
         folder = cache / "passes" / f"bert-{bert.layers}x{bert.width}x{bert.sequence}"
-        return _kept(folder, lambda: bert.model(np.random.default_rng(0)))
+        return _cached(folder, lambda: bert.model(np.random.default_rng(0)))
 
     return make
 
 
-def _kept(folder: Path, make: Callable[[], onnx.ModelProto]) -> Network:
+def _cached(folder: Path, make: Callable[[], onnx.ModelProto]) -> Network:
     path = folder / "model.onnx"
     if not path.exists():
         say(f"making {folder.name}")
@@ -151,50 +151,56 @@ class Laboratory:
         """The network, with its schedules if there are any."""
         return with_schedules(subject.make(self.cache), self.tuned(subject))
 
-    def study(self, subject: Subject, compiler: str, budget: StudyBudget) -> Studied | None:
+    def study(self, subject: Subject, compiler: str, budget: StudyBudget) -> NetworkStudy | None:
         """Study a network and measure its full list; ``None`` if the compiler rejects it."""
         network = self.network(subject)
         try:
             with self.evaluator(network, compiler) as (evaluator, menu):
-                found = Studied(subject, network.architecture_class, menu)
+                network_study = NetworkStudy(subject, network.architecture_class, menu)
                 done = study(menu, evaluator, budget, SystemClock())
-                found.winners = done.winners
+                network_study.winners = done.winners
                 for trial in done.trials:
-                    found.comparisons[trial.passes, DEFAULT] = trial.comparison
+                    network_study.comparisons[trial.passes, DEFAULT] = trial.comparison
                 say(f"{subject.name} {compiler}: {done.stop_reason}")
-                return found
+                return network_study
         except (CandidateFailed, ReferenceFailed) as error:
             say(f"{subject.name} {compiler}: {str(error).splitlines()[0][:300]}")
             return None
 
     def compare(
-        self, found: Studied, compiler: str, lists: Sequence[str], effort: ComparisonEffort
+        self,
+        network_study: NetworkStudy,
+        compiler: str,
+        lists: Sequence[str],
+        effort: ComparisonEffort,
     ) -> None:
         """Compare lists that the network's own study did not try with the compiler's own."""
-        wanted = [each for each in lists if (each, DEFAULT) not in found.comparisons]
-        self._measure(found, compiler, [(each, DEFAULT) for each in wanted], effort)
+        missing = [each for each in lists if (each, DEFAULT) not in network_study.comparisons]
+        self._measure(network_study, compiler, [(each, DEFAULT) for each in missing], effort)
 
-    def confirm(self, found: Studied, compiler: str, value: str, effort: ComparisonEffort) -> None:
+    def confirm(
+        self, network_study: NetworkStudy, compiler: str, value: str, effort: ComparisonEffort
+    ) -> None:
         """Compare one list with the compiler's own and with the full one."""
-        pairs = {(value, DEFAULT), (value, found.full)} - {(DEFAULT, DEFAULT)}
-        self._measure(found, compiler, sorted(pairs), effort)
+        pairs = {(value, DEFAULT), (value, network_study.full)} - {(DEFAULT, DEFAULT)}
+        self._measure(network_study, compiler, sorted(pairs), effort)
 
     def _measure(
         self,
-        found: Studied,
+        network_study: NetworkStudy,
         compiler: str,
         pairs: Sequence[tuple[str, str]],
         effort: ComparisonEffort,
     ) -> None:
         if not pairs:
             return
-        with self.evaluator(self.network(found.subject), compiler) as (evaluator, _):
+        with self.evaluator(self.network(network_study.subject), compiler) as (evaluator, _):
             for value, against in pairs:
                 try:
                     comparison = evaluator.compare(value, effort, against)
                 except CandidateFailed as error:
                     comparison = PassComparison(error.outcome, str(error))
-                found.comparisons[value, against] = comparison
+                network_study.comparisons[value, against] = comparison
 
     @contextmanager
     def evaluator(

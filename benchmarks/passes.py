@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calm import wait
-from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied, subjects_of
+from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, NetworkStudy, subjects_of
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from hpcfair.measurement.types import Interval
 from workers.backends.registry import available
@@ -59,51 +59,51 @@ def main() -> None:
     lists: dict[str, Any] = {}
     for compiler in options.compilers.split(","):
         if isinstance(backends.get(compiler), PassBackend):
-            found = _study(laboratory, compiler, options)
-            chosen = _chosen(laboratory, compiler, found, options)
-            figures |= _figures(compiler, found, chosen)
-            lists[compiler] = {each.subject.name: chosen[each.subject.name] for each in found}
+            studies = _study(laboratory, compiler, options)
+            chosen = _chosen(laboratory, compiler, studies, options)
+            figures |= _figures(compiler, studies, chosen)
+            lists[compiler] = {each.subject.name: chosen[each.subject.name] for each in studies}
     _beside_the_paper(figures)
     code = "tuned" if options.schedules else "untuned"
     say(f"TVM's code is {code}; how much a list matters to it depends on that.")
     report("passes", figures, baseline=_BASELINE, environment={**facts, "lists": lists})
 
 
-def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
+def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[NetworkStudy]:
     subjects = QUICK if options.quick else options.networks
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
     seconds = options.seconds if compiler == "tvm" else options.seconds / 3
     budget = StudyBudget(seconds, points=16, screen=effort, final=effort)
-    found: list[Studied] = []
+    studies: list[NetworkStudy] = []
     for subject in subjects:
         if compiler != "tvm" or not subject.heavy or lab.tuned(subject) is not None:
             wait()
-            studied = lab.study(subject, compiler, budget)
-            found += [studied] if studied is not None else []
-    lists = _pool(found)
-    for each in found:
+            network_study = lab.study(subject, compiler, budget)
+            studies += [network_study] if network_study is not None else []
+    lists = _pool(studies)
+    for each in studies:
         lab.compare(each, compiler, lists, effort)
-    return found
+    return studies
 
 
-def _pool(found: Sequence[Studied]) -> list[str]:
+def _pool(studies: Sequence[NetworkStudy]) -> list[str]:
     """The lists that every network tries: each network's best list for compile time. Equal for all
     networks: a class with more measured lists would otherwise have an advantage."""
     lists: list[str] = []
-    for each in found:
+    for each in studies:
         best = min(each.winners, key=lambda trial: trial.comparison.score("compile"), default=None)
         lists += [best.passes] if best and best.comparison.score("compile") < 1 else []
     return list(dict.fromkeys(lists))
 
 
 def _chosen(
-    lab: Laboratory, compiler: str, found: Sequence[Studied], options: argparse.Namespace
+    lab: Laboratory, compiler: str, studies: Sequence[NetworkStudy], options: argparse.Namespace
 ) -> dict[str, dict[str, str]]:
     """The list of the class per network and objective, confirmed on the network itself."""
     chosen: dict[str, dict[str, str]] = {}
-    for each in found:
-        others = [o for o in found if o.subject.figure == each.subject.figure and o is not each]
+    for each in studies:
+        others = [o for o in studies if o.subject.figure == each.subject.figure and o is not each]
         mine = chosen[each.subject.name] = {"chosen on": "others of its class"}
         if not others:
             mine["chosen on"] = "itself"
@@ -117,28 +117,28 @@ def _chosen(
     return chosen
 
 
-def _networks(found: Sequence[Studied], objective: Objective) -> list[NetworkScores]:
+def _networks(studies: Sequence[NetworkStudy], objective: Objective) -> list[NetworkScores]:
     return [
         NetworkScores(
             each.subject.name,
             each.subject.figure,
             {value: each.comparisons[value, DEFAULT].score(objective) for value in _tried(each)},
         )
-        for each in found
+        for each in studies
     ]
 
 
-def _tried(each: Studied) -> set[str]:
+def _tried(each: NetworkStudy) -> set[str]:
     """Lists that were compared with the compiler's own."""
     return {value for value, against in each.comparisons if against == DEFAULT}
 
 
 def _figures(
-    compiler: str, found: Sequence[Studied], chosen: dict[str, dict[str, str]]
+    compiler: str, studies: Sequence[NetworkStudy], chosen: dict[str, dict[str, str]]
 ) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for name in CLASSES:
-        members = [each for each in found if each.subject.figure == name]
+        members = [each for each in studies if each.subject.figure == name]
         if not members:
             continue
         for against, label in _baselines(compiler, name):
@@ -147,7 +147,7 @@ def _figures(
                 value = chosen[each.subject.name]["compile"]
                 comparison = _of(each, value, each.full if against == "full" else DEFAULT)
                 ratios.append(_lossless(comparison))
-                say(f"{each.subject.name} {compiler} beside {against}: {_told(comparison)}")
+                say(f"{each.subject.name} {compiler} beside {against}: {_summary(comparison)}")
             figures[label] = cut(geometric_mean(ratios))
     for against, label in _baselines(compiler, "resnet_throughput"):
         gains = [
@@ -158,12 +158,12 @@ def _figures(
                     each.full if against == "full" else DEFAULT,
                 )
             )
-            for each in found
+            for each in studies
             if each.subject.figure == "resnet"
         ]
         if gains:
             figures[label] = more(geometric_mean(gains))
-    return figures | _falsified(compiler, found)
+    return figures | _falsified(compiler, studies)
 
 
 def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
@@ -172,15 +172,15 @@ def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
     return [("default", f"{name}_{compiler}")]
 
 
-def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
+def _falsified(compiler: str, studies: Sequence[NetworkStudy]) -> dict[str, Figure]:
     """Compile time with the list of the network's class, of all others, of shuffled classes. Only
     lists that were tried on every network count."""
-    if not found:
+    if not studies:
         return {}
-    everywhere = set.intersection(*map(_tried, found))
+    everywhere = set.intersection(*map(_tried, studies))
     networks = [
         replace(network, scores={name: network.scores[name] for name in everywhere})
-        for network in _networks(found, "compile")
+        for network in _networks(studies, "compile")
     ]
     groupings: tuple[Grouping, ...] = ("class", "global", "shuffled")
     return {
@@ -199,7 +199,7 @@ def _over_networks(ratios: Sequence[float]) -> Figure:
     return Figure(float(np.exp(logs.mean())), float(low), float(high), "ratio")
 
 
-def _of(each: Studied, value: str, against: str) -> PassComparison:
+def _of(each: NetworkStudy, value: str, against: str) -> PassComparison:
     one = Interval(1.0, 1.0, 1.0)
     if value == against:
         return PassComparison("measured", compile=one, latency=one, same_code=True)
@@ -233,7 +233,7 @@ def more(ratio: Figure) -> Figure:
     return Figure(ratio.value - 1, ratio.low - 1, ratio.high - 1, "more throughput")
 
 
-def _told(comparison: PassComparison) -> str:
+def _summary(comparison: PassComparison) -> str:
     if comparison.compile is None or comparison.latency is None:
         return f"{comparison.outcome}: {comparison.detail[:200]}"
     compiling, running = comparison.compile, comparison.latency
@@ -250,8 +250,8 @@ def _beside_the_paper(figures: dict[str, Figure]) -> None:
         for label in (name, f"{name}_default", f"{name}_onnxruntime"):
             if label in figures:
                 value = figures[label].value
-                said = "reached" if value >= aim else f"missed by {aim - value:.0%}"
-                say(f"{label:<32} {value:>6.0%}  published {aim:.0%}: {said}")
+                outcome = "reached" if value >= aim else f"missed by {aim - value:.0%}"
+                say(f"{label:<32} {value:>6.0%}  published {aim:.0%}: {outcome}")
 
 
 def _options() -> argparse.Namespace:

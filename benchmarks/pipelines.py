@@ -15,7 +15,7 @@ from benchmarks.calm import wait
 from benchmarks.pass_subjects import Laboratory, Subject, subjects_of
 from benchmarks.passes import cut, gain, more
 from benchmarks.report import Figure, environment, geometric_mean, report, say
-from benchmarks.scheduling import schedules_kept, with_schedules
+from benchmarks.scheduling import stored_schedules, with_schedules
 from hpcfair.measurement.types import Interval
 from workers.backends.registry import available
 from workers.backends.tvm.passes import DEFAULT, FULL, option_of
@@ -39,7 +39,7 @@ def main() -> None:
         say(reason)
     laboratory = Laboratory(here, backends, options.cache)
     options.schedules.mkdir(parents=True, exist_ok=True)
-    found = {
+    by_subject = {
         subject: _compared(laboratory, subject, options.schedules, options.seconds)
         for subject in options.networks
     }
@@ -47,10 +47,10 @@ def main() -> None:
         "apache-tvm", target=here.slug, seconds_per_search=options.seconds, missing=missing
     )
     facts["networks"] = {
-        subject.name: {against: _told(comparison) for against, comparison in each.items()}
-        for subject, each in found.items()
+        subject.name: {against: _summary(comparison) for against, comparison in each.items()}
+        for subject, each in by_subject.items()
     }
-    report("pipelines", _figures(found), baseline=_BASELINE, environment=facts)
+    report("pipelines", _figures(by_subject), baseline=_BASELINE, environment=facts)
 
 
 def _compared(
@@ -60,13 +60,13 @@ def _compared(
     ours = passes_for_tuning(network)
     # The hub's own under the network's name, as benchmarks.pass_schedules keeps it.
     names = {"": subject.name, **{passes: f"{subject.name}.{passes}" for passes in _BASELINES}}
-    kept = [
-        schedules_kept(name, network, lab.target, seconds, folder / f"{name}.jsonl", passes)
+    stores = [
+        stored_schedules(name, network, lab.target, seconds, folder / f"{name}.jsonl", passes)
         for passes, name in names.items()
     ]
     # A schedule states its loops, so one file may serve several pipelines.
     merged = folder / f"{subject.name}.all"
-    merged.write_bytes(b"".join(path.read_bytes() for path in kept if path))
+    merged.write_bytes(b"".join(path.read_bytes() for path in stores if path))
     wait()
     with lab.evaluator(with_schedules(network, merged), "tvm") as (evaluator, _):
         return {
@@ -74,10 +74,10 @@ def _compared(
         }
 
 
-def _figures(found: Mapping[Subject, Mapping[str, PassComparison]]) -> dict[str, Figure]:
+def _figures(by_subject: Mapping[Subject, Mapping[str, PassComparison]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
-    for name in dict.fromkeys(subject.figure for subject in found):
-        members = [each for subject, each in found.items() if subject.figure == name]
+    for name in dict.fromkeys(subject.figure for subject in by_subject):
+        members = [each for subject, each in by_subject.items() if subject.figure == name]
         for against in _BASELINES:
             comparisons = [each[against] for each in members if each[against].latency]
             if comparisons:
@@ -87,12 +87,12 @@ def _figures(found: Mapping[Subject, Mapping[str, PassComparison]]) -> dict[str,
     return figures
 
 
-def _ratio(found: Interval | None) -> Figure:
-    assert found is not None  # what ran was compiled
-    return Figure(found.value, found.low, found.high, "ratio")
+def _ratio(interval: Interval | None) -> Figure:
+    assert interval is not None  # what ran was compiled
+    return Figure(interval.value, interval.low, interval.high, "ratio")
 
 
-def _told(comparison: PassComparison) -> dict[str, object]:
+def _summary(comparison: PassComparison) -> dict[str, object]:
     return {
         "outcome": comparison.outcome,
         "detail": comparison.detail[:200],

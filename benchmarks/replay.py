@@ -76,11 +76,11 @@ def history(
     tables: Sequence[Table], search: Callable[[SearchProblem], Strategy], seed: int, trials: int
 ) -> list[Experience]:
     """The hub's experience from searches of these networks: a lower bound on real histories."""
-    found: list[Experience] = []
+    gathered: list[Experience] = []
     for table in tables:
         run = replay(table, search(problem(table, seed)), trials, fewest=trials)
-        found += table.experience([trial.candidate for trial in run.trials])
-    return found
+        gathered += table.experience([trial.candidate for trial in run.trials])
+    return gathered
 
 
 def blind_trials(size: int, good: int) -> float:

@@ -141,10 +141,10 @@ def _processor() -> str:
 
 def commit() -> str:
     """The measured commit, with ``-dirty`` if files differ from it."""
-    asked = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
     root = Path(__file__).parent
     return subprocess.run(
-        asked, cwd=root, capture_output=True, text=True, check=False
+        command, cwd=root, capture_output=True, text=True, check=False
     ).stdout.strip()
 
 

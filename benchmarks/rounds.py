@@ -23,10 +23,10 @@ def take_turns(
             if number >= 0:
                 times[name].append(seconds)
         if number >= 0:
-            told = ", ".join(_told(name, times[name][-1], unit_of) for name in subjects)
-            say(f"{what} {number + 1}/{rounds}: {told}")
+            summary = ", ".join(_summary(name, times[name][-1], unit_of) for name in subjects)
+            say(f"{what} {number + 1}/{rounds}: {summary}")
     return times
 
 
-def _told(name: str, seconds: float, mib: float) -> str:
+def _summary(name: str, seconds: float, mib: float) -> str:
     return f"{name} {mib / seconds:.0f} MiB/s" if mib else f"{name} {seconds:.3f} s"

@@ -84,12 +84,12 @@ def _layer(
     winners: list[Winner] = []
     for seed in range(options.seeds):
         wait()
-        found = _both(task, target, seed, options.trials, curves)
-        gains.append(found["random"].median_s / found["evolution"].median_s)
-        winners += found.values()
+        fastest = _both(task, target, seed, options.trials, curves)
+        gains.append(fastest["random"].median_s / fastest["evolution"].median_s)
+        winners += fastest.values()
         say(
-            f"{name}, seed {seed}: learned {_us(found['evolution'])} us, "
-            f"random {_us(found['random'])} us"
+            f"{name}, seed {seed}: learned {_us(fastest['evolution'])} us, "
+            f"random {_us(fastest['random'])} us"
         )
     return gains, min(winners, key=lambda winner: winner.median_s)
 
@@ -102,21 +102,21 @@ def _both(
     curves: dict[str, list[list[float]]],
 ) -> dict[str, Winner]:
     """One search of each kind, then the best of both timed again in turn."""
-    found = {}
-    for strategy, seen in curves.items():
+    fastest = {}
+    for strategy, courses in curves.items():
         store = MemoryScheduleStore([task])
         # The local descent is ours alone, so it takes no part in this comparison.
         budget = ScheduleBudget(seconds=None, trials=trials, patience=10**6, descent=0.0)
-        with compiler(target, strategy, seed) as made:
-            result = tune_schedules([task], made, store, budget, progress=_say)
-        seen.append(_best_so_far(store))
-        found[strategy] = result.winners[task.key]
-    with compiler(target, "random", seed) as made:
-        racers = [found[strategy].candidate for strategy in curves]
-        times = made.race(task, racers, 20)
+        with compiler(target, strategy, seed) as schedule_compiler:
+            result = tune_schedules([task], schedule_compiler, store, budget, progress=_say)
+        courses.append(_best_so_far(store))
+        fastest[strategy] = result.winners[task.key]
+    with compiler(target, "random", seed) as schedule_compiler:
+        racers = [fastest[strategy].candidate for strategy in curves]
+        times = schedule_compiler.race(task, racers, 20)
     return {
         strategy: Winner(winner.candidate, seconds or winner.seconds, winner.trace)
-        for (strategy, winner), seconds in zip(found.items(), times, strict=True)
+        for (strategy, winner), seconds in zip(fastest.items(), times, strict=True)
     }
 
 

@@ -16,47 +16,47 @@ from workers.engine.schedules.types import ScheduleBudget, ScheduleResult
 from workers.engine.types import Network, TargetSpec, canonical_json
 
 
-def schedules_kept(
+def stored_schedules(
     name: str,
     network: Network,
     target: TargetSpec,
     seconds: float,
-    kept: Path,
+    path: Path,
     passes: str = "",
 ) -> Path | None:
-    """The file ``kept`` of schedules for a network; searched now if it does not exist.
+    """The file ``path`` of schedules for a network; searched now if it does not exist.
 
     Args:
         passes: Pipeline whose loops are scheduled; by default the hub's.
 
     Returns:
-        ``kept``; ``None`` if TVM rejects the network.
+        ``path``; ``None`` if TVM rejects the network.
     """
-    if kept.exists():
-        return kept
+    if path.exists():
+        return path
     wait()
     try:
-        found = _searched(name, network, target, seconds, passes)
+        result = _searched(name, network, target, seconds, passes)
     except CandidateFailed as error:
         say(f"{name}: no schedules: {error}")
         return None
     say(
-        f"{name}: {len(found.winners)} schedules after {found.charged_trials} trials, "
-        f"{found.stop_reason}"
+        f"{name}: {len(result.winners)} schedules after {result.charged_trials} trials, "
+        f"{result.stop_reason}"
     )
     # Written atomically: a run may be interrupted at any moment.
-    draft = kept.with_suffix(".draft")
-    draft.write_bytes(_records(found))
-    draft.rename(kept)
-    return kept
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(_records(result))
+    draft.rename(path)
+    return path
 
 
-def with_schedules(network: Network, kept: Path | None) -> Network:
-    """``network`` with a copy of ``kept`` beside its model, where children may read it."""
-    if kept is None or not kept.stat().st_size:
+def with_schedules(network: Network, path: Path | None) -> Network:
+    """``network`` with a copy of ``path`` beside its model, where children may read it."""
+    if path is None or not path.stat().st_size:
         return network
     beside = network.model_path.with_name("schedules.jsonl")
-    shutil.copyfile(kept, beside)
+    shutil.copyfile(path, beside)
     return replace(network, schedules_path=beside)
 
 
@@ -72,14 +72,16 @@ def _searched(
     budget = ScheduleBudget(seconds=seconds)
     with TemporaryDirectory(prefix="hpcfair-schedules-") as scratch:
         tasks = tasks_of(network, target, limits=LIMITS, scratch=Path(scratch), passes=passes)
-    with compiler(target, "evolution", 0, budget.batch) as made:
-        return tune_schedules(tasks, made, MemoryScheduleStore(tasks), budget, progress=progress)
+    with compiler(target, "evolution", 0, budget.batch) as schedule_compiler:
+        return tune_schedules(
+            tasks, schedule_compiler, MemoryScheduleStore(tasks), budget, progress=progress
+        )
 
 
-def _records(found: ScheduleResult) -> bytes:
+def _records(result: ScheduleResult) -> bytes:
     """As :func:`workers.backends.tvm.database.read_records` reads them."""
     records = [
         {"key": key, "trace": winner.trace, "seconds": winner.median_s}
-        for key, winner in sorted(found.winners.items())
+        for key, winner in sorted(result.winners.items())
     ]
     return b"".join(canonical_json(record) + b"\n" for record in records)

@@ -60,7 +60,7 @@ def main() -> None:
     tables = made_up() if options.synthetic else read_all(options.tables)
     if not tables:
         raise SystemExit("There are no tables: python -m benchmarks.search_tables makes them.")
-    problems = kept_problems(tables)
+    problems = nontrivial_problems(tables)
     facts = environment(
         "optuna", "xgboost-cpu", tables={t.model: len(t.rows) for t in tables},
         made_up=options.synthetic, seeds=options.seeds, problems=len(problems),
@@ -84,9 +84,9 @@ def main() -> None:
     report("search", figures, baseline="blind search without replacement", environment=facts)
 
 
-def kept_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
+def nontrivial_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
     """The non-trivial problems, each reported with its k and N."""
-    kept: list[tuple[Table, Tolerance]] = []
+    nontrivial: list[tuple[Table, Tolerance]] = []
     for table in tables:
         for tolerance in replay.PROBLEMS:
             size, good = len(table.rows), len(table.good(tolerance))
@@ -97,17 +97,17 @@ def kept_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
                 f"blind {replay.blind_trials(size, good):5.1f} trials{', trivial' * trivial}"
             )
             if not trivial:
-                kept.append((table, tolerance))
-    return kept
+                nontrivial.append((table, tolerance))
+    return nontrivial
 
 
 def _pasts(tables: Sequence[Table], seed: int) -> dict[str, list[Experience]]:
-    found = {
+    histories = {
         table.model: replay.history([table], STRATEGIES["learned"], seed, PAST_TRIALS)
         for table in tables
     }
     return {
-        family: [e for t in tables if t.family != family for e in found[t.model]]
+        family: [e for t in tables if t.family != family for e in histories[t.model]]
         for family in {table.family for table in tables}
     }
 
@@ -115,14 +115,14 @@ def _pasts(tables: Sequence[Table], seed: int) -> dict[str, list[Experience]]:
 def _replayed(
     problems: Sequence[tuple[Table, Tolerance]],
     seeds: int,
-    known: Callable[[Table, int], list[Experience]],
+    history: Callable[[Table, int], list[Experience]],
 ) -> list[Result]:
     runs: dict[str, list[replay.Run]] = {}
     for table in {table.model: table for table, _ in problems}.values():
         runs[table.model] = [
             replay.replay(
                 table,
-                STRATEGIES["learned"](replay.problem(table, seed, known(table, seed))),
+                STRATEGIES["learned"](replay.problem(table, seed, history(table, seed))),
                 min(_MOST_TRIALS, len(table.rows)),
                 fewest=_REGRET_AT,
             )
@@ -205,9 +205,9 @@ def _means(peers: Sequence[Peer], table: Table, tolerance: Tolerance) -> Mapping
     values: dict[str, list[float]] = {}
     accepted = {row.candidate.sha256 for row in table.accepted(tolerance)}
     for peer in peers:
-        for found in peer.results:
-            if found.candidate.sha256 in accepted:
-                values.setdefault(found.candidate.sha256, []).append(found.value)
+        for result in peer.results:
+            if result.candidate.sha256 in accepted:
+                values.setdefault(result.candidate.sha256, []).append(result.value)
     return {
         sha256: float(np.mean(each))
         for sha256, each in values.items()
@@ -224,13 +224,13 @@ def _by_portfolio(table: Table, tolerance: Tolerance, tables: Sequence[Table]) -
 
 def _full_peers(table: Table, tables: Sequence[Table]) -> list[Peer]:
     """The whole tables of the other families: more than any history, for strong baselines."""
-    known = [
+    history = [
         experience
         for other in tables
         if other.family != table.family
         for experience in other.experience([row.candidate for row in other.rows])
     ]
-    return peers_of(replay.problem(table, 0, known))
+    return peers_of(replay.problem(table, 0, history))
 
 
 def _options() -> argparse.Namespace:

@@ -155,11 +155,11 @@ def _again(
     context: EvaluationContext, trials: Sequence[Trial], tell: Callable[[str], None]
 ) -> dict[str, float]:
     """Confirmed ratios of the best of each problem, by candidate."""
-    found: dict[str, float] = {}
+    ratios: dict[str, float] = {}
     effort = ConfirmationEffort(_PROCESSES, _BUDGET.half_width, 60.0)
     for problem in PROBLEMS:
         for trial in _nearly_best(trials, problem):
-            if trial.candidate.sha256 in found:
+            if trial.candidate.sha256 in ratios:
                 continue
             tell(f"again: {trial.candidate.as_dict()}, was {trial.ratio:.3f}")
             try:
@@ -167,9 +167,9 @@ def _again(
             except (CandidateFailed, WrongOutput) as error:
                 tell(f"failed this time: {error}")
                 continue
-            found[trial.candidate.sha256] = result.measurement.ratio.value
+            ratios[trial.candidate.sha256] = result.measurement.ratio.value
             context.device.discard(result.build)
-    return found
+    return ratios
 
 
 def _nearly_best(trials: Sequence[Trial], problem: Tolerance) -> list[Trial]:

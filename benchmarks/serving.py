@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.calm import undisturbed, wait
 from benchmarks.networks import example
 from benchmarks.report import commit, say
-from benchmarks.scheduling import schedules_kept, with_schedules
+from benchmarks.scheduling import stored_schedules, with_schedules
 from hpcfair.precisions import Tolerance
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
@@ -125,9 +125,9 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     started = perf_counter()
     network = example(name, cache)
     if hunt.schedules_s and "tvm" in hunt.backends:
-        kept = folder / f"{name}.schedules"
-        found = schedules_kept(name, network, hunt.target, hunt.schedules_s, kept)
-        network = with_schedules(network, found)
+        path = folder / f"{name}.schedules"
+        schedules = stored_schedules(name, network, hunt.target, hunt.schedules_s, path)
+        network = with_schedules(network, schedules)
     wait()
     request = hunt.request(network)
     store = JsonLinesTrialStore(_trials_file(folder, name), (), hunt.experience)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import replay, synthetic
-from benchmarks.search import kept_problems
+from benchmarks.search import nontrivial_problems
 from benchmarks.search_tables import MODELS, Study, measured
 from benchmarks.tables import Row, Table, read_all, table_from_dict, write
 from examples.models.catalogue import MAKERS
@@ -66,8 +66,8 @@ def test_every_trial_is_charged_and_regret_counts_what_the_user_accepts() -> Non
 
 def test_trivial_problems_are_dropped() -> None:
     hard = small([1.0, 0.5, 0.9, 0.9, 0.9, 0.9])
-    assert [problem[1] for problem in kept_problems([hard])] == ["exact", "int8"]
-    assert kept_problems([small([1.0, 0.5, 0.51, 0.9, 0.9])]) == []
+    assert [problem[1] for problem in nontrivial_problems([hard])] == ["exact", "int8"]
+    assert nontrivial_problems([small([1.0, 0.5, 0.51, 0.9, 0.9])]) == []
 
 
 # Tables
