@@ -115,7 +115,7 @@ def measured(models: int, options: argparse.Namespace) -> dict[str, list[float]]
         for name, variants in PAGES.items():
             paths = [variant.format(**site.places) for variant in variants]
             for clients in (1, _CLIENTS):
-                samples[f"{name}@{clients}"] = _asked(site, paths, clients, options.seconds)
+                samples[f"{name}@{clients}"] = _latencies(site, paths, clients, options.seconds)
             say(f"{models} models, {name}: {np.median(samples[f'{name}@1']):.1f} ms")
         samples.update(_probe(site.environment, "functions", str(options.calls)))
         return samples
@@ -163,7 +163,7 @@ def _until_ready(site: Site) -> list[float]:
     raise RuntimeError(f"the index was not complete after {_PATIENCE_S:.0f} s")
 
 
-def _asked(site: Site, paths: Sequence[str], clients: int, seconds: float) -> list[float]:
+def _latencies(site: Site, paths: Sequence[str], clients: int, seconds: float) -> list[float]:
     """Milliseconds of requests that so many clients make one after the other for some seconds."""
     samples: list[float] = []
     failures: list[Exception] = []

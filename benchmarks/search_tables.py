@@ -185,9 +185,13 @@ def _last(trials: Sequence[Trial]) -> list[Trial]:
 
 def _row(trial: Trial, again: dict[str, float]) -> Row:
     ratio = again.get(trial.candidate.sha256, trial.ratio)
-    kept = trial.outcome in {"measured", "pruned"}
+    is_ranked = trial.outcome in {"measured", "pruned"}
     return Row(
-        trial.candidate, trial.outcome, trial.tolerance, ratio if kept else None, trial.duration_s
+        trial.candidate,
+        trial.outcome,
+        trial.tolerance,
+        ratio if is_ranked else None,
+        trial.duration_s,
     )
 
 

@@ -53,17 +53,17 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for reason in hunt.missing.values():
         say(reason)
-    found: dict[str, dict[str, Any]] = {}
+    models: dict[str, dict[str, Any]] = {}
     for name in options.models:
-        found[name] = _once(folder, name, hunt, options.cache)
-        say(_line(name, found[name]))
+        models[name] = _once(folder, name, hunt, options.cache)
+        say(_line(name, models[name]))
     facts |= {"missing": hunt.missing, "backends": sorted(hunt.backends)}
-    figures = _figures(found)
+    figures = _figures(models)
     if not BF16 & hunt.features:
-        figures = {name: found for name, found in figures.items() if "bf16" not in name}
+        figures = {name: figure for name, figure in figures.items() if "bf16" not in name}
         facts["bf16"] = "absent: this machine has no arithmetic in bfloat16"
     baseline = _BASELINE if hunt.reference == "onnxruntime" else _GPU_BASELINE
-    report("served", figures, baseline=baseline, environment=facts, details=_brief(found))
+    report("served", figures, baseline=baseline, environment=facts, details=_brief(models))
 
 
 def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
@@ -83,23 +83,23 @@ def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
 
 def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
     """Results of a model, from an earlier run or measured now."""
-    kept = folder / f"{name}.json"
-    if not kept.exists():
-        found = seek(name, cache, folder, hunt)
+    path = folder / f"{name}.json"
+    if not path.exists():
+        result = seek(name, cache, folder, hunt)
         # Written atomically: a run may be interrupted at any moment.
-        draft = kept.with_suffix(".draft")
-        draft.write_text(json.dumps(found, allow_nan=False))
-        draft.rename(kept)
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps(result, allow_nan=False))
+        draft.rename(path)
     else:
         recall(name, cache, folder, hunt)
-    document: dict[str, Any] = json.loads(kept.read_text())
+    document: dict[str, Any] = json.loads(path.read_text())
     return document
 
 
-def _figures(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
+def _figures(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for name in CLASSES:
-        served = [model["classes"][name] for model in found.values()]
+        served = [model["classes"][name] for model in models.values()]
         figures[name] = geometric_mean([_figure(build) for build in served])
         figures[f"{name}_least"] = min(
             (_figure(build) for build in served), key=lambda figure: figure.value
@@ -107,12 +107,12 @@ def _figures(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     # Of the measured builds: if int8 is not faster, the served build has another precision.
     lost = [
         100 * (model["reference_accuracy"] - model["int8_measured"]["accuracy"])
-        for model in found.values()
+        for model in models.values()
         if model["int8_measured"] is not None
     ]
     if lost:
         figures["int8_accuracy_lost"] = counted(max(lost), "points, fastest int8 build measured")
-    figures["models"] = counted(len(found), "models")
+    figures["models"] = counted(len(models), "models")
     return figures
 
 
@@ -120,7 +120,7 @@ def _figure(build: Mapping[str, Any]) -> Figure:
     return Figure(build["speedup"], build["low"], build["high"], "ratio")
 
 
-def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _brief(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         name: {
             **model,
@@ -129,19 +129,19 @@ def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
                 for tolerance, build in model["classes"].items()
             },
         }
-        for name, model in found.items()
+        for name, model in models.items()
     }
 
 
-def _line(name: str, found: Mapping[str, Any]) -> str:
+def _line(name: str, model: Mapping[str, Any]) -> str:
     cells = [f"{name:<14}"]
     for figure in CLASSES:
-        build = found["classes"][figure]
+        build = model["classes"][figure]
         cells.append(
             f"{figure} {build['speedup']:5.2f}x [{build['low']:.2f}, {build['high']:.2f}]"
             f" {build['backend']:<12}"
         )
-    return " | ".join([*cells, f"{found['trials']} trials in {found['seconds']:.0f} s"])
+    return " | ".join([*cells, f"{model['trials']} trials in {model['seconds']:.0f} s"])
 
 
 def _key(options: argparse.Namespace, hunt: Hunt) -> str:

@@ -106,8 +106,8 @@ class Hunt:
 
 
 def _bent(trial: Trial) -> bool:
-    found = trial.measurement
-    return found is not None and bool(found.quality.get("disturbed"))
+    measurement = trial.measurement
+    return measurement is not None and bool(measurement.quality.get("disturbed"))
 
 
 def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
@@ -172,7 +172,7 @@ def _best(result: SearchResult, tolerance: Tolerance, error: float) -> Confirmed
 
 def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
     """The fastest int8 build with known accuracy, whether or not it is served."""
-    found = [
+    candidates = [
         (trial.ratio, trial.number, trial)
         for trial in trials
         if trial.outcome in {"measured", "pruned"}
@@ -180,9 +180,9 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
         and trial.ratio is not None
         and trial.accuracy is not None
     ]
-    if not found:
+    if not candidates:
         return None
-    ratio, _, trial = min(found)
+    ratio, _, trial = min(candidates)
     return {**trial.candidate.as_dict(), "speedup": 1 / ratio, "accuracy": trial.accuracy}
 
 
@@ -214,24 +214,24 @@ def _served(
     return {name: measured[best.trial.candidate.sha256] for name, best in chosen.items()}
 
 
-def _described(found: ConfirmedResult) -> dict[str, Any]:
-    ratio = found.measurement.ratio
+def _described(confirmed: ConfirmedResult) -> dict[str, Any]:
+    ratio = confirmed.measurement.ratio
     return {
-        **found.trial.candidate.as_dict(),
+        **confirmed.trial.candidate.as_dict(),
         "speedup": 1 / ratio.value,
         "low": 1 / ratio.high,
         "high": 1 / ratio.low,
-        "verdict": found.measurement.verdict,
-        "tolerance": found.build.tolerance,
-        "candidate_ms": found.measurement.candidate_p50_ns / 1e6,
-        "baseline_ms": found.measurement.baseline_p50_ns / 1e6,
-        "compile_s": found.build.compile_s,
-        "precisions": found.build.provenance.get("precisions"),
-        "deviation": asdict(found.output_check.deviation),
-        "accuracy": found.output_check.accuracy,
-        "rounds": len(found.measurement.blocks),
-        "quality": found.measurement.quality,
-        "measurement": asdict(found.measurement),
+        "verdict": confirmed.measurement.verdict,
+        "tolerance": confirmed.build.tolerance,
+        "candidate_ms": confirmed.measurement.candidate_p50_ns / 1e6,
+        "baseline_ms": confirmed.measurement.baseline_p50_ns / 1e6,
+        "compile_s": confirmed.build.compile_s,
+        "precisions": confirmed.build.provenance.get("precisions"),
+        "deviation": asdict(confirmed.output_check.deviation),
+        "accuracy": confirmed.output_check.accuracy,
+        "rounds": len(confirmed.measurement.blocks),
+        "quality": confirmed.measurement.quality,
+        "measurement": asdict(confirmed.measurement),
     }
 
 

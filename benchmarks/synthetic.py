@@ -72,13 +72,13 @@ def tables(models_per_family: int = 2, seed: int = 0) -> list[Table]:
     """Tables of :data:`FAMILIES`; the same for the same seed."""
     world = np.random.default_rng(seed)
     common = _Effects(world, 1.0)
-    found = []
+    drawn = []
     for at, family in enumerate(FAMILIES):
         shared = _Effects(world, 0.6)
         for number in range(models_per_family):
             own = _Effects(world, 0.3)
-            found.append(_table(f"{family}-{number}", at, (common, shared, own), world))
-    return found
+            drawn.append(_table(f"{family}-{number}", at, (common, shared, own), world))
+    return drawn
 
 
 class _Effects:

@@ -48,8 +48,8 @@ def main() -> None:
     names = dict.fromkeys((*options.layers, *options.first, *options.second))
     with TemporaryDirectory() as folder:
         tasks = workloads({name: RESNET18[name] for name in names}, here, Path(folder))
-    told = {name: tasks[name] for name in options.layers}
-    counts = [_trials_to(told, here, seed, options.trials) for seed in range(options.seeds)]
+    selected = {name: tasks[name] for name in options.layers}
+    counts = [_trials_to(selected, here, seed, options.trials) for seed in range(options.seeds)]
     facts["trials_to_latency"] = counts
     first = [tasks[name] for name in options.first]
     second = [tasks[name] for name in options.second]
@@ -69,18 +69,23 @@ def _trials_to(
     cold = {name: _search(task, target, seed, trials, ()) for name, task in tasks.items()}
     counts = {}
     for name, task in tasks.items():
-        others = [(tasks[other], found) for other, found in cold.items() if other != name]
+        others = [
+            (tasks[other], trials_of_other)
+            for other, trials_of_other in cold.items()
+            if other != name
+        ]
         warm = _search(task, target, seed, trials, others)
         best = {"without": incumbents(cold[name]), "with": incumbents(warm)}
         wait()
-        with compiler(target, "random", seed) as made:
-            racers = [trial.candidate for found in best.values() for _, trial in found]
-            seconds = made.race(task, racers, _TURNS)
+        with compiler(target, "random", seed) as schedule_compiler:
+            racers = [trial.candidate for best_so_far in best.values() for _, trial in best_so_far]
+            seconds = schedule_compiler.race(task, racers, _TURNS)
         if not all(seconds):
             raise SystemExit(f"{name}: its fastest schedules do not run again")
         again = iter(seconds)
         timed = {
-            how: [(place, median(next(again))) for place, _ in found] for how, found in best.items()
+            how: [(place, median(next(again))) for place, _ in best_so_far]
+            for how, best_so_far in best.items()
         }
         counts[name] = trials_to(timed, trials)
         say(f"{name}, seed {seed}: {counts[name]['without']} trials, {counts[name]['with']} with")
@@ -89,11 +94,11 @@ def _trials_to(
 
 def incumbents(trials: Sequence[ScheduleTrial]) -> list[tuple[int, ScheduleTrial]]:
     """Trials that were the fastest so far, each with its place in the search, from 1."""
-    found: list[tuple[int, ScheduleTrial]] = []
+    best_so_far: list[tuple[int, ScheduleTrial]] = []
     for place, trial in enumerate(trials, 1):
-        if _seconds(trial) < (_seconds(found[-1][1]) if found else inf):
-            found.append((place, trial))
-    return found
+        if _seconds(trial) < (_seconds(best_so_far[-1][1]) if best_so_far else inf):
+            best_so_far.append((place, trial))
+    return best_so_far
 
 
 def trials_to(timed: Mapping[str, Sequence[tuple[int, float]]], trials: int) -> dict[str, int]:
@@ -101,8 +106,8 @@ def trials_to(timed: Mapping[str, Sequence[tuple[int, float]]], trials: int) -> 
     ``timed``: by search, positions and times of the best-so-far schedules."""
     goal = _NEAR * min(seconds for _, seconds in timed["without"])
     return {
-        how: next((place for place, seconds in found if seconds <= goal), trials + 1)
-        for how, found in timed.items()
+        how: next((place for place, seconds in points if seconds <= goal), trials + 1)
+        for how, points in timed.items()
     }
 
 
@@ -115,12 +120,12 @@ def _search(
 ) -> list[ScheduleTrial]:
     wait()
     store = _Remembering([task, *(other for other, _ in memory)])
-    for _, found in memory:
-        for trial in found:
+    for _, prior in memory:
+        for trial in prior:
             store.remember(trial)
     budget = ScheduleBudget(seconds=None, trials=trials, patience=10**6, descent=0.0)
-    with compiler(target, "evolution", seed) as made:
-        tune_schedules([task], made, store, budget)
+    with compiler(target, "evolution", seed) as schedule_compiler:
+        tune_schedules([task], schedule_compiler, store, budget)
     return [trial for trial in store.own_trials() if trial.result.outcome != "infrastructure"]
 
 
@@ -133,8 +138,8 @@ def _repeat(
     spent = {}
     for name, tasks in (("first", first), ("second", second)):
         started = monotonic()
-        with compiler(target, "evolution", 0) as made:
-            tune_schedules(tasks, made, store, budget)
+        with compiler(target, "evolution", 0) as schedule_compiler:
+            tune_schedules(tasks, schedule_compiler, store, budget)
         spent[name] = round(monotonic() - started, 3)
         say(f"{name} network: {spent[name]:.0f} s")
         store.end()

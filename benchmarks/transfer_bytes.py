@@ -37,7 +37,7 @@ def main() -> None:
 def _measure(prepared: Scene, options: argparse.Namespace) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     # Memory before the first requests is lower than in use.
-    figures |= downloads.first_byte(prepared, options.asked)
+    figures |= downloads.first_byte(prepared, options.requests)
     before = prepared.memory_mib()
     figures |= downloads.large(prepared, options.rounds)
     figures |= downloads.small(prepared, options.rounds)
@@ -56,14 +56,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--mib", type=int, default=256, help="size of the large file")
     parser.add_argument("--small", type=int, default=1000, help="number of small files")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each comparison")
-    parser.add_argument("--asked", type=int, default=500, help="requests timed to the first byte")
+    parser.add_argument(
+        "--requests", type=int, default=500, help="requests timed to the first byte"
+    )
     parser.add_argument("--resend-mib", type=int, default=1024, help="size of the edited file")
     parser.add_argument("--folder", help="where the hub writes: the disk that is measured")
     parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
     options = parser.parse_args()
     if options.quick:
         options.mib, options.small, options.rounds = 16, 50, 2
-        options.asked, options.resend_mib = 50, 32
+        options.requests, options.resend_mib = 50, 32
     return options
 
 

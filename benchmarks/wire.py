@@ -27,13 +27,13 @@ class Hub:
     def put_large(self, repository: str, data: bytes | bytearray) -> float:
         """Store bytes as git-lfs does; returns the seconds until the acknowledgement."""
         sha256 = hashlib.sha256(data).hexdigest()
-        asked = {
+        batch = {
             "operation": "upload",
             "transfers": ["basic"],
             "objects": [{"oid": sha256, "size": len(data)}],
         }
-        told = self._post(f"/{repository}.git/info/lfs/objects/batch", asked, content_type=_LFS)
-        upload = told["objects"][0]["actions"]["upload"]
+        answer = self._post(f"/{repository}.git/info/lfs/objects/batch", batch, content_type=_LFS)
+        upload = answer["objects"][0]["actions"]["upload"]
         with Connection(self.address) as connection:
             path = upload["href"].removeprefix(self.address)
             headers = {"Content-Type": "application/octet-stream", **upload.get("header", {})}

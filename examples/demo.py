@@ -100,8 +100,8 @@ def tuned(client: hpcfair.Client, models: list[str]) -> None:
     """Wait for every search, showing where each one is."""
     step("the hub's workers tune each model for this machine")
     columns = (TextColumn("{task.description:<18}"), BarColumn(24), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[said]}"), console=console) as progress:
-        bars = {name: progress.add_task(name, total=None, said="") for name in models}
+    with Progress(*columns, TextColumn("{task.fields[status]}"), console=console) as progress:
+        bars = {name: progress.add_task(name, total=None, status="") for name in models}
         deadline = time.monotonic() + _GIVE_UP_S
         while not all(ended := [job_shown(client, name, progress, bars[name]) for name in models]):
             if time.monotonic() > deadline:
@@ -115,12 +115,12 @@ def job_shown(client: hpcfair.Client, name: str, progress: Progress, bar: object
     job = next(client.jobs(model=full_name(name), kind="tune"), None)
     if job is None:
         return False
-    said = " ".join(str(job.progress.get(key) or "") for key in ("phase", "message"))
+    status = " ".join(str(job.progress.get(key) or "") for key in ("phase", "message"))
     progress.update(
         bar,  # type: ignore[arg-type]
         completed=job.progress.get("done") or 0,
         total=job.progress.get("total"),
-        said=(job.state if job.state != "leased" else said)[:80],
+        status=(job.state if job.state != "leased" else status)[:80],
     )
     if job.state in {"failed", "cancelled"}:
         raise RuntimeError(f"tuning {name} {job.state}: {job.failure}")
@@ -161,11 +161,11 @@ def loaded(client: hpcfair.Client, name: str, folder: Path) -> Row:
             m({key: array[at : at + 1] for key, array in inputs.items()})
             for at in range(len(expected))
         ]
-        found = np.concatenate([np.asarray(row) for row in rows])
-        assert np.allclose(found, expected, rtol=1e-3, atol=1e-4), f"{name}: outputs differ"
+        outputs = np.concatenate([np.asarray(row) for row in rows])
+        assert np.allclose(outputs, expected, rtol=1e-3, atol=1e-4), f"{name}: outputs differ"
         if "labels" in samples.files:
-            accuracy = float(np.mean(found.argmax(axis=1) == samples["labels"]))
-            step(f"{name}: accuracy of the loaded build on {len(found)} samples: {accuracy:.1%}")
+            accuracy = float(np.mean(outputs.argmax(axis=1) == samples["labels"]))
+            step(f"{name}: accuracy of the loaded build on {len(outputs)} samples: {accuracy:.1%}")
         console.print(m.explain(), highlight=False)
         assert m.build is not None, f"{name}: no build suits this machine"
         exact = m.build
@@ -217,9 +217,9 @@ def full_name(name: str) -> str:
     return f"{_OWNER}/{name.replace('_', '-')}"
 
 
-def step(said: str) -> None:
+def step(text: str) -> None:
     """Tell where the demo is."""
-    console.print(f"[bold cyan]==>[/] {said}", highlight=False)
+    console.print(f"[bold cyan]==>[/] {text}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -63,17 +63,17 @@ def tests(record: Any, folder: Path) -> list[dict[str, dict[str, Any]]]:
         "input": [spec["name"] for spec in many(record, "hub:hasInput")],
         "output": [spec["name"] for spec in many(record, "hub:hasOutput")],
     }
-    found: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: {"input": {}, "output": {}})
+    sets: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: {"input": {}, "output": {}})
     for file in many(record, "hub:testTensors"):
         place = TENSOR.fullmatch(file["name"])
         if place is None:
             raise Incomplete(f"{file['name']} is no name of a test tensor")
         tensor = TensorProto.FromString(download(file, folder).read_bytes())
         name = tensor.name if tensor.name in names[place[2]] else names[place[2]][int(place[3])]
-        found[place[1]][place[2]][name] = numpy_helper.to_array(tensor)
-    if not found:
+        sets[place[1]][place[2]][name] = numpy_helper.to_array(tensor)
+    if not sets:
         raise Incomplete("it has no test tensors")
-    return list(found.values())
+    return list(sets.values())
 
 
 def compare(session: Any, cases: list[dict[str, dict[str, Any]]]) -> tuple[float, float]:
@@ -81,12 +81,12 @@ def compare(session: Any, cases: list[dict[str, dict[str, Any]]]) -> tuple[float
     worst, l2 = 0.0, 0.0
     for case in cases:
         names = list(case["output"])
-        given = session.run(names, case["input"])
-        for name, output in zip(names, given, strict=True):
-            wanted = case["output"][name].astype(np.float64)
-            gap = np.abs(output.astype(np.float64) - wanted)
-            worst = max(worst, float(gap.max() / max(np.abs(wanted).max(), 1e-6)))
-            l2 = max(l2, float(np.linalg.norm(gap) / max(np.linalg.norm(wanted), 1e-6)))
+        outputs = session.run(names, case["input"])
+        for name, output in zip(names, outputs, strict=True):
+            expected = case["output"][name].astype(np.float64)
+            gap = np.abs(output.astype(np.float64) - expected)
+            worst = max(worst, float(gap.max() / max(np.abs(expected).max(), 1e-6)))
+            l2 = max(l2, float(np.linalg.norm(gap) / max(np.linalg.norm(expected), 1e-6)))
     return worst, l2
 
 
@@ -114,8 +114,8 @@ def fetch(address: str, *, accept: str) -> bytes:
 
 def many(node: Any, term: str) -> list[Any]:
     """What a node says by ``term``: JSON-LD writes one value with or without brackets."""
-    found = node.get(term, [])
-    return found if isinstance(found, list) else [found]
+    values = node.get(term, [])
+    return values if isinstance(values, list) else [values]
 
 
 def only(node: Any, term: str) -> str:

@@ -25,8 +25,8 @@ MAKERS: dict[str, Maker] = {
         for name, (_, title, _) in light.ARCHITECTURES.items()
     },
     **{
-        name: Maker(partial(exported.make, name), f"{found.title}, seeded weights")
-        for name, found in exported.ARCHITECTURES.items()
+        name: Maker(partial(exported.make, name), f"{architecture.title}, seeded weights")
+        for name, architecture in exported.ARCHITECTURES.items()
     },
 }
 

@@ -81,9 +81,9 @@ def load(stem: str) -> onnx.ModelProto:
     model.producer_name = "hpcfair.examples"
     _name_batch(graph)
     used = {name for node in graph.node for name in node.input}
-    kept = [initializer for initializer in graph.initializer if initializer.name in used]
+    initializers = [initializer for initializer in graph.initializer if initializer.name in used]
     del graph.initializer[:]
-    graph.initializer.extend(kept)
+    graph.initializer.extend(initializers)
     return model
 
 

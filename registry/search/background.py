@@ -1,7 +1,8 @@
 """A process that builds the index, or lets it catch up, outside of requests.
 
 Any web process starts it, on whichever host lacks an index. The lock of the build keeps it single
-on its folder; killed, it continues when it is started again.
+on its folder; killed, it continues when it is started again. After failures, each start waits
+longer: a full disk is not helped by a process every few seconds.
 """
 
 import subprocess
@@ -12,21 +13,26 @@ import time
 from django.conf import settings
 
 _COMMAND = (sys.executable, "-m", "django", "reindex", "--catch-up")
-#: Least seconds between two starts by this process.
-_INTERVAL_S = 5.0
+#: Least seconds between two starts by this process; doubled by each failure, up to the longest.
+_INTERVAL_S, _LONGEST_INTERVAL_S = 5.0, 300.0
 
 _lock = threading.Lock()
 _process: "subprocess.Popen[bytes] | None" = None
 _started_at = 0.0
+_interval_s = _INTERVAL_S
 
 
 def start() -> None:
     """Start the process, unless one of this process is running or was started just now."""
-    global _process, _started_at  # noqa: PLW0603 - one child per process
+    global _process, _started_at, _interval_s  # noqa: PLW0603 - one child per process
     with _lock:
-        if _process is not None and _process.poll() is None:
-            return
-        if _started_at and time.monotonic() - _started_at < _INTERVAL_S:
+        if _process is not None:
+            status = _process.poll()
+            if status is None:
+                return
+            _process = None
+            _interval_s = min(2 * _interval_s, _LONGEST_INTERVAL_S) if status else _INTERVAL_S
+        if _started_at and time.monotonic() - _started_at < _interval_s:
             return
         _started_at = time.monotonic()
         # A session of its own: Ctrl-C in a terminal ends the web server's processes only.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("hub", "registry", "workers", "client/hpcfair")
+PRODUCT = ("hub", "registry", "workers", "client/hpcfair", "benchmarks", "examples")
 
 #: Participles say how a thing came about, not what it is.
 PARTICIPLES = {"asked", "found", "given", "kept", "known", "said", "told", "wanted"}

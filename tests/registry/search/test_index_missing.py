@@ -1,7 +1,9 @@
 """A hub too large to build its index within a request: searches are refused, never blocked."""
 
+import itertools
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     monkeypatch.setattr(scale, "SMALL", 0)
     monkeypatch.setattr(background, "_process", None)
     monkeypatch.setattr(background, "_started_at", 0.0)
+    monkeypatch.setattr(background, "_interval_s", 5.0)
     monkeypatch.setattr(subprocess, "Popen", Process)
     rows.mlmodel("lab/a")
     return commands
@@ -46,6 +49,23 @@ def test_a_search_without_an_index_is_refused_and_one_process_builds(
         assert refusal.value.code == "index_busy"
     (command,) = started
     assert command[-3:] == ("django", "reindex", "--catch-up")
+
+
+def test_a_process_that_fails_is_started_less_and_less_often(
+    started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, statuses = [1.0], [1] * 8
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(subprocess.Popen, "poll", lambda _: statuses.pop() if statuses else 0)
+    starts = []
+    while now[0] < 3600:
+        before = len(started)
+        background.start()
+        starts += [now[0]] * (len(started) - before)
+        now[0] += 1
+    waits = [second - first for first, second in itertools.pairwise(starts)]
+    assert waits[:8] == [10, 20, 40, 80, 160, 300, 300, 300]
+    assert waits[-1] == 5
 
 
 def test_pages_and_probe_answer_at_once_and_say_when_to_come_again(
