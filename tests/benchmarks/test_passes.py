@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pass_subjects import Studied, Subject
+from benchmarks.pass_subjects import NetworkStudy, Subject
 from benchmarks.passes import _figures, _pool
 from hpcfair.measurement.types import Interval
 from workers.engine.passes.menu import DEFAULT, Menu
@@ -22,9 +22,9 @@ def ratio(value: float, wide: float = 0.01) -> Interval:
     return Interval(value, value - wide, value + wide)
 
 
-def studied(name: str, figure: str, compiling: float, running: float) -> Studied:
+def studied(name: str, figure: str, compiling: float, running: float) -> NetworkStudy:
     comparison = PassComparison("measured", compile=ratio(compiling), latency=ratio(running))
-    found = Studied(Subject(name, figure, never), "other", MENU)
+    found = NetworkStudy(Subject(name, figure, never), "other", MENU)
     found.comparisons = {("a", DEFAULT): comparison, ("a", "a,b,c"): comparison}
     return found
 
