@@ -231,7 +231,9 @@ def _with_headers(
 ) -> HttpResponseBase:
     content_type, disposition = _shown_as(path)
     response.headers["ETag"] = etag
-    response.headers["Accept-Ranges"] = "bytes"
+    if "X-Accel-Redirect" not in response.headers:
+        # nginx, which serves the ranges then, would send it twice.
+        response.headers["Accept-Ranges"] = "bytes"
     response.headers["Cache-Control"] = cache_control
     response.headers["Content-Type"] = content_type
     response.headers["Content-Disposition"] = disposition

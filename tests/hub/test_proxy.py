@@ -20,6 +20,8 @@ from huggingface_hub import HfApi, close_session
 from hub import proxy
 from registry.errors import CODES
 from registry.selectors.repository.revision import file_get, revision_get
+from registry.services.storage.chunking import blobs_chunk
+from registry.states import Visibility
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel, make_token
 from tests.ports import reserved_ports
@@ -125,6 +127,40 @@ def test_files_come_with_all_that_the_hub_says_of_them(
     folder = Path(api.snapshot_download("lab/net", cache_dir=tmp_path / "cache"))
     assert (folder / "a.bin").read_bytes() == BYTES
     assert api.verify_repo_checksums("lab/net", cache_dir=tmp_path / "cache").mismatches == []
+
+
+@pytest.mark.parametrize(
+    ("path", "visibility"),
+    [
+        ("/lab/net/resolve/main/a.bin", Visibility.PUBLIC),
+        ("/lab/net/resolve/main/a.bin", Visibility.PRIVATE),
+        ("/lab/net/raw/main/a.bin", Visibility.PUBLIC),
+        ("/api/v1/models/lab/net/files/a.bin", Visibility.PUBLIC),
+        ("/api/v1/models/lab/net/files/a.bin", Visibility.PRIVATE),
+    ],
+)
+def test_every_header_of_the_hub_comes_with_a_file(
+    front: str,
+    live_server: Any,
+    lab: Namespace,
+    charlie: User,
+    path: str,
+    visibility: Visibility,
+) -> None:
+    make_mlmodel("lab/net", actor=charlie, visibility=visibility, files={"a.bin": BYTES})
+    # Once the file is cut into chunks, clients are told where to fetch it by Xet.
+    blobs_chunk()
+    headers = {"Authorization": f"Bearer {make_token(charlie)}", "Host": front.split("/")[2]}
+
+    for method, more in (("GET", {}), ("HEAD", {}), ("GET", {"Range": "bytes=3-5"})):
+        sent = httpx.request(method, live_server.url + path, headers=headers | more).headers
+        came = httpx.request(method, front + path, headers=headers | more).headers
+        assert "X-Accel-Redirect" in sent
+        assert ("X-Xet-Hash" in sent) == ("resolve" in path)
+        # Those of the connection, of the length of the bytes, and the name of the request.
+        own = {"x-accel-redirect", "connection", "content-length", "date", "server", "x-request-id"}
+        expected = {name: value for name, value in sent.items() if name not in own}
+        assert {name: came.get(name) for name in expected} == expected
 
 
 def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, charlie: User) -> None:
