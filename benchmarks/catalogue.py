@@ -61,9 +61,9 @@ PAGES: Mapping[str, Sequence[str]] = {
 _UNLIMITED = dict.fromkeys(
     ("HPCFAIR_LIMIT_SEARCHES", "HPCFAIR_LIMIT_ARCHIVES", "HPCFAIR_ARCHIVES_AT_ONCE"), "0"
 )
-#: Settings of the processes beside it; nobody waits for their notifications.
 #: Longest wait for the index, in seconds.
 _PATIENCE_S = 3600.0
+#: Settings of the processes beside it; nobody waits for their notifications.
 _PROBE = {
     "DJANGO_SETTINGS_MODULE": "hub.settings.production",
     "REDIS_URL": "redis://127.0.0.1:9/0",

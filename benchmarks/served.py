@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
-from benchmarks.serving import CLASSES, Hunt, recall, seek
+from benchmarks.serving import CLASSES, SearchSetup, add_stored_trials, search_and_measure
 from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
 from workers.engine.types import TargetSpec, sha256_of
@@ -45,32 +45,32 @@ def main() -> None:
     options = _options()
     here = this_machine(options.target).spec
     facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
-    hunt = _hunt(options, here)
-    folder = options.cache / "served" / _key(options, hunt)
+    setup = _setup(options, here)
+    folder = options.cache / "served" / _key(options, setup)
     if options.fresh:
         for forgotten in (folder, options.cache / "models"):
             shutil.rmtree(forgotten, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    for reason in hunt.missing.values():
+    for reason in setup.missing.values():
         say(reason)
     models: dict[str, dict[str, Any]] = {}
     for name in options.models:
-        models[name] = _once(folder, name, hunt, options.cache)
+        models[name] = _once(folder, name, setup, options.cache)
         say(_line(name, models[name]))
-    facts |= {"missing": hunt.missing, "backends": sorted(hunt.backends)}
+    facts |= {"missing": setup.missing, "backends": sorted(setup.backends)}
     figures = _figures(models)
-    if not BF16 & hunt.features:
+    if not BF16 & setup.features:
         figures = {name: figure for name, figure in figures.items() if "bf16" not in name}
         facts["bf16"] = "absent: this machine has no arithmetic in bfloat16"
-    baseline = _BASELINE if hunt.reference == "onnxruntime" else _GPU_BASELINE
+    baseline = _BASELINE if setup.reference == "onnxruntime" else _GPU_BASELINE
     report("served", figures, baseline=baseline, environment=facts, details=_brief(models))
 
 
-def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
+def _setup(options: argparse.Namespace, here: TargetSpec) -> SearchSetup:
     # The examples were published as ONNX alone.
     backends, missing = registry.available(here, options.backends, formats={"onnx"})
     baseline = registry.reference_for(here)
-    return Hunt(
+    return SearchSetup(
         here,
         backends,
         missing,
@@ -81,17 +81,17 @@ def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
     )
 
 
-def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
+def _once(folder: Path, name: str, setup: SearchSetup, cache: Path) -> dict[str, Any]:
     """Results of a model, from an earlier run or measured now."""
     path = folder / f"{name}.json"
     if not path.exists():
-        result = seek(name, cache, folder, hunt)
+        result = search_and_measure(name, cache, folder, setup)
         # Written atomically: a run may be interrupted at any moment.
         draft = path.with_suffix(".draft")
         draft.write_text(json.dumps(result, allow_nan=False))
         draft.rename(path)
     else:
-        recall(name, cache, folder, hunt)
+        add_stored_trials(name, cache, folder, setup)
     document: dict[str, Any] = json.loads(path.read_text())
     return document
 
@@ -144,13 +144,13 @@ def _line(name: str, model: Mapping[str, Any]) -> str:
     return " | ".join([*cells, f"{model['trials']} trials in {model['seconds']:.0f} s"])
 
 
-def _key(options: argparse.Namespace, hunt: Hunt) -> str:
+def _key(options: argparse.Namespace, setup: SearchSetup) -> str:
     """Key of stored results: another machine or toolchain starts again."""
     return sha256_of(
         {
-            "target": hunt.target.slug,
-            "cores": hunt.target.cores,
-            "toolchain": hunt.toolchain(),
+            "target": setup.target.slug,
+            "cores": setup.target.cores,
+            "toolchain": setup.toolchain(),
             "budget": options.budget,
             "schedules": options.schedules,
             "processes": options.processes,

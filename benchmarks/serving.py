@@ -41,7 +41,7 @@ CLASSES: dict[str, tuple[Tolerance, float]] = {
 
 
 @dataclass(slots=True)
-class Hunt:
+class SearchSetup:
     """The setup of all searches.
 
     Attributes:
@@ -101,21 +101,21 @@ class Hunt:
                 seconds=trial.duration_s,
             )
             for trial in trials
-            if trial.outcome != "infrastructure" and not _bent(trial)
+            if trial.outcome != "infrastructure" and not _is_disturbed(trial)
         ]
 
 
-def _bent(trial: Trial) -> bool:
+def _is_disturbed(trial: Trial) -> bool:
     measurement = trial.measurement
     return measurement is not None and bool(measurement.quality.get("disturbed"))
 
 
-def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
+def add_stored_trials(name: str, cache: Path, folder: Path, setup: SearchSetup) -> None:
     """Add the stored trials of the example ``name`` to the experience."""
-    hunt.remember(example(name, cache), JsonLinesTrialStore(_trials_file(folder, name)).trials())
+    setup.remember(example(name, cache), JsonLinesTrialStore(_trials_file(folder, name)).trials())
 
 
-def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
+def search_and_measure(name: str, cache: Path, folder: Path, setup: SearchSetup) -> dict[str, Any]:
     """Search the example ``name`` and measure the selected builds.
 
     Returns:
@@ -124,34 +124,34 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     """
     started = perf_counter()
     network = example(name, cache)
-    if hunt.schedules_s and "tvm" in hunt.backends:
+    if setup.schedules_s and "tvm" in setup.backends:
         path = folder / f"{name}.schedules"
-        schedules = stored_schedules(name, network, hunt.target, hunt.schedules_s, path)
+        schedules = stored_schedules(name, network, setup.target, setup.schedules_s, path)
         network = with_schedules(network, schedules)
     wait()
-    request = hunt.request(network)
-    store = JsonLinesTrialStore(_trials_file(folder, name), (), hunt.experience)
+    request = setup.request(network)
+    store = JsonLinesTrialStore(_trials_file(folder, name), (), setup.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
-        LocalDevice(request, hunt.backends, Path(scratch), counters_of(hunt.target)) as device,
+        LocalDevice(request, setup.backends, Path(scratch), counters_of(setup.target)) as device,
     ):
-        served = search(request, hunt, device, store, SystemClock(), _Progress(name))
+        served = search(request, setup, device, store, SystemClock(), _Progress(name))
     return {**served, "seconds": perf_counter() - started}
 
 
 def search(
     request: TuningRequest,
-    hunt: Hunt,
+    setup: SearchSetup,
     device: Device,
     store: TrialStore,
     clock: Clock,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Search on ``device``, measure the selected builds, add the trials to ``hunt``."""
-    result = tune(request, hunt.backends, device, store, clock=clock, progress=progress)
+    """Search on ``device``, measure the selected builds, add the trials to ``setup``."""
+    result = tune(request, setup.backends, device, store, clock=clock, progress=progress)
     progress("again", 0, None, f"{len(result.trials)} trials, {result.stop_reason}")
-    served = _served(request, hunt, device, clock, result)
-    hunt.remember(request.network, result.trials)
+    served = _served(request, setup, device, clock, result)
+    setup.remember(request.network, result.trials)
     return {
         "class": request.network.architecture_class,
         "commit": commit(),
@@ -187,13 +187,13 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
 
 
 def _served(
-    request: TuningRequest, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
+    request: TuningRequest, setup: SearchSetup, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
     """The served builds by figure, measured again: a search's smallest ratio is biased."""
     chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
-    effort = ConfirmationEffort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
+    effort = ConfirmationEffort(setup.processes, 0.01, max(20.0, setup.budget_s / 2))
     measured: dict[str, dict[str, Any]] = {}
-    reference = hunt.backends[request.reference_backend]
+    reference = setup.backends[request.reference_backend]
     with EvaluationContext(request, reference, device, clock) as context:
         for best in chosen.values():
             identity = best.trial.candidate.sha256

@@ -1,8 +1,8 @@
 """A process that builds the index, or lets it catch up, outside of requests.
 
 Any web process starts it, on whichever host lacks an index. The lock of the build keeps it single
-on its folder; killed, it continues when it is started again. After failures, each start waits
-longer: a full disk is not helped by a process every few seconds.
+on its folder; killed, it continues when it is started again. The interval between two starts
+doubles with each failure, so that a full disk does not cause one every few seconds.
 """
 
 import subprocess

@@ -22,11 +22,11 @@ def ratio(value: float, wide: float = 0.01) -> Interval:
     return Interval(value, value - wide, value + wide)
 
 
-def studied(name: str, figure: str, compiling: float, running: float) -> NetworkStudy:
+def network_study(name: str, figure: str, compiling: float, running: float) -> NetworkStudy:
     comparison = PassComparison("measured", compile=ratio(compiling), latency=ratio(running))
-    found = NetworkStudy(Subject(name, figure, never), "other", MENU)
-    found.comparisons = {("a", DEFAULT): comparison, ("a", "a,b,c"): comparison}
-    return found
+    study = NetworkStudy(Subject(name, figure, never), "other", MENU)
+    study.comparisons = {("a", DEFAULT): comparison, ("a", "a,b,c"): comparison}
+    return study
 
 
 def chosen(*names: str) -> dict[str, dict[str, str]]:
@@ -34,8 +34,8 @@ def chosen(*names: str) -> dict[str, dict[str, str]]:
 
 
 def test_a_cut_is_of_both_baselines_and_over_the_networks_of_a_class() -> None:
-    found = [studied("x", "resnet", 0.5, 0.8), studied("y", "resnet", 0.32, 0.8)]
-    figures = _figures("tvm", found, chosen("x", "y"))
+    studies = [network_study("x", "resnet", 0.5, 0.8), network_study("y", "resnet", 0.32, 0.8)]
+    figures = _figures("tvm", studies, chosen("x", "y"))
     for name in ("resnet", "resnet_default"):
         assert figures[name].value == pytest.approx(0.6)
         assert figures[name].low < 0.6 < figures[name].high
@@ -44,14 +44,14 @@ def test_a_cut_is_of_both_baselines_and_over_the_networks_of_a_class() -> None:
 
 
 def test_a_list_that_slows_code_counts_as_no_gain() -> None:
-    figures = _figures("tvm", [studied("x", "bert", 0.1, 1.02)], chosen("x"))
+    figures = _figures("tvm", [network_study("x", "bert", 0.1, 1.02)], chosen("x"))
     assert figures["bert"].value == 0
     assert "resnet" not in figures
     assert "resnet_throughput" not in figures
 
 
 def test_onnx_runtime_has_its_own_list_only() -> None:
-    figures = _figures("onnxruntime", [studied("x", "ssd", 0.5, 1.0)], chosen("x"))
+    figures = _figures("onnxruntime", [network_study("x", "ssd", 0.5, 1.0)], chosen("x"))
     assert figures["ssd_onnxruntime"].value == pytest.approx(0.5)
     assert "ssd" not in figures
 
@@ -62,7 +62,7 @@ def winner(passes: str, compiling: float, running: float) -> PassTrial:
 
 
 def test_every_network_tries_the_list_that_cut_most_on_each() -> None:
-    one, two, three = (studied(name, "bert", 1.0, 1.0) for name in "xyz")
+    one, two, three = (network_study(name, "bert", 1.0, 1.0) for name in "xyz")
     one.winners = (winner("b", 0.9, 1.0), winner("a", 0.4, 1.0))
     two.winners = (winner("a,b", 1.3, 0.7),)  # quicker code, not compiled quicker
     three.winners = (winner("a", 0.5, 1.0),)
@@ -72,18 +72,19 @@ def test_every_network_tries_the_list_that_cut_most_on_each() -> None:
 
 def test_a_list_that_one_network_did_not_try_decides_nothing() -> None:
     """It would count as no gain there, and for whoever chose it as a bad choice."""
-    found = [studied("x", "resnet", 0.5, 1.0), studied("y", "resnet", 0.5, 1.0)]
-    found[1].comparisons["b", DEFAULT] = PassComparison(
+    studies = [network_study("x", "resnet", 0.5, 1.0), network_study("y", "resnet", 0.5, 1.0)]
+    studies[1].comparisons["b", DEFAULT] = PassComparison(
         "measured", compile=ratio(0.1), latency=ratio(1.0)
     )
-    figures = _figures("tvm", found, chosen("x", "y"))
+    figures = _figures("tvm", studies, chosen("x", "y"))
     for grouping in ("class", "global", "shuffled"):
         assert figures[f"portfolio_{grouping}_tvm"].value == pytest.approx(0.5)
 
 
 def test_the_range_of_a_choice_is_over_networks() -> None:
-    found = [
-        studied(name, "resnet", cut, 1.0) for name, cut in (("x", 0.2), ("y", 0.5), ("z", 0.8))
+    studies = [
+        network_study(name, "resnet", cut, 1.0)
+        for name, cut in (("x", 0.2), ("y", 0.5), ("z", 0.8))
     ]
-    figure = _figures("tvm", found, chosen("x", "y", "z"))["portfolio_class_tvm"]
+    figure = _figures("tvm", studies, chosen("x", "y", "z"))["portfolio_class_tvm"]
     assert 0.2 <= figure.low < figure.value < figure.high <= 0.8

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
-from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
+from benchmarks.serving import CLASSES, SearchSetup, _best, _fastest_int8, search
 from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend
@@ -36,20 +36,20 @@ NETWORK = Network(
 )
 
 
-def _hunt(budget_s: float) -> Hunt:
-    return Hunt(TARGET, {"fake": FakeBackend()}, {}, budget_s, 5, reference="fake")
+def _setup(budget_s: float) -> SearchSetup:
+    return SearchSetup(TARGET, {"fake": FakeBackend()}, {}, budget_s, 5, reference="fake")
 
 
-def _searched(hunt: Hunt) -> dict[str, Any]:
+def _searched(setup: SearchSetup) -> dict[str, Any]:
     clock = VirtualClock()
     with SimulatedDevice({"fake": FakeBackend()}, NETWORK, TARGET, clock, Noise()) as device:
-        request = hunt.request(NETWORK)
-        return search(request, hunt, device, MemoryTrialStore(), clock, lambda *_: None)
+        request = setup.request(NETWORK)
+        return search(request, setup, device, MemoryTrialStore(), clock, lambda *_: None)
 
 
 def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None:
-    hunt = _hunt(60.0)
-    found = _searched(hunt)
+    setup = _setup(60.0)
+    found = _searched(setup)
     assert set(found["classes"]) == set(CLASSES)
     exact, bf16, bf16_hub, int8 = (found["classes"][figure] for figure in CLASSES)
     assert exact["speedup"] > 1.5
@@ -60,13 +60,13 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     assert bf16 == bf16_hub == exact
     assert int8["speedup"] > exact["speedup"]
     # Trials whose baseline was off its level teach nothing.
-    assert 0 < len(hunt.experience) <= found["trials"]
+    assert 0 < len(setup.experience) <= found["trials"]
     assert found["int8_measured"] is None  # the samples have no labels
     json.dumps(found, allow_nan=False)
 
 
 def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> None:
-    found = _searched(_hunt(0.0))
+    found = _searched(_setup(0.0))
     for figure in CLASSES:
         build = found["classes"][figure]
         assert (build["speedup"], build["low"], build["high"]) == (1.0, 1.0, 1.0)
@@ -140,9 +140,9 @@ def _found(exact: float, int8: float, accuracy: float | None) -> dict[str, Any]:
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """What the searches come to; emptied as they are made."""
     found = {"one": _found(1.0, 2.0, 0.895), "two": _found(4.0, 8.0, None)}
-    monkeypatch.setattr(served, "seek", lambda name, *_: found.pop(name))
-    monkeypatch.setattr(served, "recall", lambda *_: None)
-    monkeypatch.setattr(served, "_hunt", lambda *_: _hunt(1.0))
+    monkeypatch.setattr(served, "search_and_measure", lambda name, *_: found.pop(name))
+    monkeypatch.setattr(served, "add_stored_trials", lambda *_: None)
+    monkeypatch.setattr(served, "_setup", lambda *_: _setup(1.0))
     return found
 
 

@@ -153,14 +153,14 @@ def test_every_header_of_the_hub_comes_with_a_file(
     headers = {"Authorization": f"Bearer {make_token(charlie)}", "Host": front.split("/")[2]}
 
     for method, more in (("GET", {}), ("HEAD", {}), ("GET", {"Range": "bytes=3-5"})):
-        sent = httpx.request(method, live_server.url + path, headers=headers | more).headers
-        came = httpx.request(method, front + path, headers=headers | more).headers
-        assert "X-Accel-Redirect" in sent
-        assert ("X-Xet-Hash" in sent) == ("resolve" in path)
+        of_hub = httpx.request(method, live_server.url + path, headers=headers | more).headers
+        of_proxy = httpx.request(method, front + path, headers=headers | more).headers
+        assert "X-Accel-Redirect" in of_hub
+        assert ("X-Xet-Hash" in of_hub) == ("resolve" in path)
         # Those of the connection, of the length of the bytes, and the name of the request.
         own = {"x-accel-redirect", "connection", "content-length", "date", "server", "x-request-id"}
-        expected = {name: value for name, value in sent.items() if name not in own}
-        assert {name: came.get(name) for name in expected} == expected
+        expected = {name: value for name, value in of_hub.items() if name not in own}
+        assert {name: of_proxy.get(name) for name in expected} == expected
 
 
 def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, charlie: User) -> None:

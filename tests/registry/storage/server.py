@@ -15,20 +15,39 @@ from tests.ports import reserved_ports
 from tests.programs import path_of
 
 _READY_WITHIN_S = 60.0
+_ATTEMPTS = 3
 _PARTS = ("master", "volume", "filer", "s3", "admin")
 
 
 @contextmanager
 def running() -> Iterator[S3Address]:
-    """A server of its own with an empty bucket; killed at the end."""
+    """A server of its own with an empty bucket; killed at the end.
+
+    It opens ten ports one after another and ends if one of them is taken meanwhile, so it is
+    started again, on other ports, up to twice.
+    """
     program = path_of("weed")
+    for _ in range(_ATTEMPTS - 1):
+        with ExitStack() as stack:
+            try:
+                address = stack.enter_context(_started(program))
+            except ChildProcessError:
+                continue
+            yield address
+            return
+    with _started(program) as address:
+        yield address
+
+
+@contextmanager
+def _started(program: str) -> Iterator[S3Address]:
     with tempfile.TemporaryDirectory(prefix="hpcfair-s3-") as folder, ExitStack() as stack:
         ports = stack.enter_context(reserved_ports(2 * len(_PARTS)))
         address, command = _command(program, Path(folder), ports)
         log = stack.enter_context((Path(folder) / "log").open("wb"))
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
         try:
-            _wait(address, process)
+            _wait(address, process, Path(log.name))
             yield address
         finally:
             process.kill()
@@ -61,11 +80,12 @@ def _command(program: str, folder: Path, ports: list[int]) -> tuple[S3Address, l
     return address, command
 
 
-def _wait(address: S3Address, process: "subprocess.Popen[bytes]") -> None:
+def _wait(address: S3Address, process: "subprocess.Popen[bytes]", log: Path) -> None:
     client = make_client(address, attempts=1)
     deadline = time.monotonic() + _READY_WITHIN_S
     while True:
-        assert process.poll() is None, "the object store ended"
+        if process.poll() is not None:
+            raise ChildProcessError(f"the object store ended:\n{log.read_text()[-4000:]}")
         try:
             client.create_bucket(Bucket=address.bucket)
             client.put_object(Bucket=address.bucket, Key="ready", Body=b"")
