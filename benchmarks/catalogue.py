@@ -42,6 +42,12 @@ PAGES: Mapping[str, Sequence[str]] = {
     "filtered_page": ["/models?task=translation", "/models?license=mit&library=onnx"],
     "catalogue_page": ["/models", "/models?sort=downloads", "/models?sort=name"],
     "api_search": ["/api/v1/models?q=resnet", "/api/v1/models?task=summarization&sort=updated"],
+    "fastest": [
+        "/api/v1/models?sort=latency&tolerance=int8&target=x86-64-avx512",
+        "/api/v1/models?sort=gain&latency=%3C5ms&target=x86-64-avx512",
+        "/api/v1/models?sort=parameters&task=translation",
+        "/api/v1/models?q=parameters:%3E900M+latency:%3C5us",
+    ],
     "hub_search": [f"/api/models?search={part}&limit=20" for part in ("t-gala", "99-", "lab-1/")],
     "quick_search": [f"/api/quicksearch?q={part}&limit=5" for part in ("quark", "n-st")],
     "tags_by_type": ["/api/models-tags-by-type"],

@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from benchmarks.catalogue_rows import BEGIN, copy, restart_sequences, uuid_of
+from benchmarks.catalogue_rows import BEGIN, uuid_of
+from benchmarks.copying import copy, restart_sequences
 from registry import fairshare
 from registry.states import JobKind
 from registry.tables import Job, JobFlow, JobQueue, Target, User

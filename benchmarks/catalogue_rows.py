@@ -5,25 +5,27 @@ the models is private; two thirds have a network, of which half have a structure
 tenth of these have builds and a record.
 """
 
-import csv
 import hashlib
-import io
-import itertools
-import json
 import random
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
-from django.db.models import Field, JSONField
-
-from registry.states import ArchitectureClass, IdentifierKind, RefKind, RepositoryKind
+from benchmarks.copying import Table, Values, copy, restart_sequences
+from registry.states import (
+    ArchitectureClass,
+    IdentifierKind,
+    RefKind,
+    RepositoryKind,
+    ToleranceClass,
+)
 from registry.tables import (
+    BestBuild,
     Blob,
     Build,
     File,
+    FileSeries,
     Graph,
     Identifier,
     Label,
@@ -59,11 +61,7 @@ _SIGNATURE = {
     "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 3, 224, 224]}],
     "outputs": [{"name": "y", "dtype": "float32", "shape": ["N", 1000]}],
 }
-
 _FACTS = {"opsets": {"": 17}, "weight_bytes": 4}
-Values = dict[str, Any]
-Table = Any
-_NULL = "\\N"
 
 
 def fill(models: int, *, seed: int) -> None:
@@ -72,7 +70,8 @@ def fill(models: int, *, seed: int) -> None:
     for start in range(0, models, _AT_ONCE):
         _write(start, min(models, start + _AT_ONCE), seed, shared)
     OutboxEntry.objects.create(mlmodel_uuid=uuid_of("model", models))
-    restart_sequences(Namespace, MLModel, Revision, Ref, File, Tag, Label, Identifier, Graph, Build)
+    tables = (MLModel, FileSeries, Revision, Ref, File, Tag, Label, Identifier, Graph, Build)
+    restart_sequences(Namespace, *tables, BestBuild)
 
 
 def name_of(number: int, seed: int) -> str:
@@ -137,16 +136,18 @@ def _model(add: Any, number: int, seed: int, chance: random.Random, blob: str) -
         description=" ".join(chance.choices(WORDS, k=12)), license=license_id, task=task,
         library=library,
     )  # fmt: skip
+    add(FileSeries, id=key, mlmodel_id=key, length=1, row_count=1, fewest_files=1)
     add(
         Revision, id=key, uuid=uuid_of("revision", number), mlmodel_id=key, oid=oid,
+        series_id=key, position=0,
         tree_oid=_EMPTY_TREE, directory_oid=_EMPTY_TREE, file_count=1, size_bytes=7,
         author_line="A <a@example.org> 0 +0000", message="Publish", created_at=updated,
         card={"license": license_id},
     )  # fmt: skip
     add(Ref, id=key, mlmodel_id=key, kind=RefKind.BRANCH, name="main", revision_id=key)
     add(
-        File, id=key, revision_id=key, path="model.onnx", blob_id=blob, oid="1" * 40, is_lfs=False,
-        changed_in_id=key,
+        File, id=key, series_id=key, first=0, path="model.onnx", blob_id=blob, oid="1" * 40,
+        is_lfs=False, changed_in_id=key,
     )  # fmt: skip
     for at, word in enumerate(words):
         add(Tag, id=3 * number + at + 1, mlmodel_id=key, value=word)
@@ -181,9 +182,10 @@ def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -
         return
     digest = hashlib.sha256(f"record {number}".encode()).hexdigest()
     target, ratio = chance.choice(targets), round(chance.uniform(0.2, 1.0), 4)
+    latency_ns = int(10 ** chance.uniform(3, 9))
     add(
         Record, id=digest, document={}, kind="confirmed", revision_id=key, target_id=target,
-        backend="onnxruntime", tolerance="exact", p50_ns=1000, ratio=ratio, ratio_low=ratio,
+        backend="onnxruntime", tolerance="exact", p50_ns=latency_ns, ratio=ratio, ratio_low=ratio,
         ratio_high=ratio, verdict="faster", created_at=BEGIN,
     )  # fmt: skip
     for at, is_baseline in enumerate((True, False)):
@@ -192,66 +194,15 @@ def _network(add: Any, number: int, chance: random.Random, targets: list[int]) -
             target_id=target, config_sha256=hashlib.sha256(f"{at}".encode()).hexdigest(),
             candidate={"backend": "onnxruntime", "options": {}}, runtime="onnxruntime",
             entry_point="model.onnx", tolerance="exact", is_baseline=is_baseline, record_id=digest,
-            ratio=1.0 if is_baseline else ratio, verdict="faster", p50_ns=1000, created_at=BEGIN,
+            ratio=1.0 if is_baseline else ratio, verdict="faster", p50_ns=latency_ns,
+            created_at=BEGIN,
+        )  # fmt: skip
+    for at, tolerance in enumerate(ToleranceClass):
+        add(
+            BestBuild, id=4 * key + at, mlmodel_id=key, target_id=target, tolerance=tolerance,
+            build_id=2 * key + 1, p50_ns=latency_ns, ratio=ratio,
         )  # fmt: skip
 
 
 def uuid_of(kind: str, number: int) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{kind} {number}")
-
-
-def copy(table: Table, rows: Iterable[Values]) -> None:
-    """Write rows; columns that they lack get the defaults of the table."""
-    if connection.vendor != "postgresql":
-        table.objects.bulk_create((table(**row) for row in rows), batch_size=200)
-        return
-    rows = iter(rows)
-    first = next(rows, None)
-    if first is None:
-        return
-    fields = _fields(table)
-    defaults = {field.attname: field.get_default() for field in fields}
-    lines = io.StringIO(newline="")
-    writer = csv.writer(lines)
-    writer.writerows(_cells(table, defaults | row) for row in itertools.chain([first], rows))
-    lines.seek(0)
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    with connection.cursor() as cursor:
-        cursor.copy_expert(
-            f"COPY {_name(table)} ({columns}) FROM STDIN (FORMAT csv, NULL '{_NULL}')",
-            lines,
-        )
-
-
-def _cells(table: Table, row: Values) -> Iterator[str]:
-    for field in _fields(table):
-        value = row[field.attname]
-        if value is None:
-            yield _NULL
-        elif isinstance(field, JSONField):
-            yield json.dumps(value)
-        else:
-            yield str(field.get_db_prep_save(value, connection))
-
-
-def _fields(table: Table) -> "Sequence[Field[Any, Any]]":
-    fields = table._meta.concrete_fields  # noqa: SLF001
-    # The database computes the others.
-    return [field for field in fields if not field.generated]
-
-
-def _name(table: Table) -> str:
-    return str(table._meta.db_table)  # noqa: SLF001
-
-
-def restart_sequences(*tables: Table) -> None:
-    """Let the next keys of tables follow those that were written."""
-    if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        for table in tables:
-            name = _name(table)
-            cursor.execute(
-                f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), "  # noqa: S608
-                f'GREATEST((SELECT max(id) FROM "{name}"), 1))'
-            )

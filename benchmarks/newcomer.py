@@ -85,7 +85,9 @@ def _watched(client: hpcfair.Client, started: float) -> Wait:
     usable = faster = None
     shown = ""
     while (now := time.monotonic() - started) < _GIVE_UP_S:
-        job = next(client.jobs(model=_NAME, kind="tune"), None)
+        # Jobs that only repeat what a search left inconclusive come later.
+        jobs = client.jobs(model=_NAME, kind="tune")
+        job = next((each for each in jobs if "repeats" not in each.parameters), None)
         builds = client.builds(_NAME)
         if usable is None and builds:
             usable = now

@@ -23,6 +23,7 @@ from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
+from workers.engine.ports import PhaseTime
 from workers.engine.requests import TuningRequest
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
@@ -188,7 +189,13 @@ def _in_us(curves: Curves) -> dict[str, dict[str, list[list[float | None]]]]:
     }
 
 
-def _say(phase: str, done: int, total: int | None, message: str) -> None:
+def _say(
+    phase: str,
+    done: int,
+    total: int | None,
+    message: str,
+    phase_time: PhaseTime | None = None,  # noqa: ARG001
+) -> None:
     if phase == "schedules":
         say(f"  {done} of {total} trials of {message}")
 

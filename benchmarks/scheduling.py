@@ -10,6 +10,7 @@ from benchmarks.layers import LIMITS, compiler
 from benchmarks.report import say
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.errors import CandidateFailed
+from workers.engine.ports import PhaseTime
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult
@@ -65,7 +66,13 @@ def _searched(
 ) -> ScheduleResult:
     """Raises CandidateFailed if TVM rejects the network."""
 
-    def progress(phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG001
+    def progress(
+        phase: str,
+        done: int,
+        total: int | None,  # noqa: ARG001
+        message: str,
+        phase_time: PhaseTime | None = None,  # noqa: ARG001
+    ) -> None:
         if phase != "measure":
             say(f"{name}: {phase} {done} {message}")
 

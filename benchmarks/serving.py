@@ -20,7 +20,7 @@ from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, con
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
-from workers.engine.ports import Backend, Device, Progress, TrialStore
+from workers.engine.ports import Backend, Device, PhaseTime, Progress, TrialStore
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.engine.trial_store import JsonLinesTrialStore
@@ -245,6 +245,13 @@ class _Progress:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __call__(self, phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG002
+    def __call__(
+        self,
+        phase: str,
+        done: int,
+        total: int | None,  # noqa: ARG002
+        message: str,
+        phase_time: PhaseTime | None = None,  # noqa: ARG002
+    ) -> None:
         wait(probes=1)
         say(f"{self._name}: {phase} {done} {message}")

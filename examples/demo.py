@@ -112,7 +112,8 @@ def tuned(client: hpcfair.Client, models: list[str]) -> None:
 
 def job_shown(client: hpcfair.Client, name: str, progress: Progress, bar: object) -> bool:
     """Show a model's newest search; whether it has ended. Raises RuntimeError if it failed."""
-    job = next(client.jobs(model=full_name(name), kind="tune"), None)
+    jobs = client.jobs(model=full_name(name), kind="tune")
+    job = next((each for each in jobs if not is_repetition(each)), None)
     if job is None:
         return False
     status = " ".join(str(job.progress.get(key) or "") for key in ("phase", "message"))
@@ -125,6 +126,11 @@ def job_shown(client: hpcfair.Client, name: str, progress: Progress, bar: object
     if job.state in {"failed", "cancelled"}:
         raise RuntimeError(f"tuning {name} {job.state}: {job.failure}")
     return job.state == "succeeded"
+
+
+def is_repetition(job: hpcfair.Job) -> bool:
+    """Whether a job only measures again, later, what a search left inconclusive."""
+    return "repeats" in job.parameters
 
 
 def searched(client: hpcfair.Client, models: list[str]) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
-_START_S = 120.0
+_START_S = 400.0
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.core.checks import register
 from django.db.backends.signals import connection_created
 
-from hub.checks import CHECKS, authority, connections
+from hub.checks import CHECKS, authority, connections, mail
 from hub.database import watch_queries
 
 
@@ -17,4 +17,5 @@ class HubConfig(AppConfig):
             register(check, "hub")
         register(authority, "hub", deploy=True)
         register(connections, "hub", deploy=True)
+        register(mail, "hub", deploy=True)
         connection_created.connect(watch_queries)

@@ -13,6 +13,7 @@ hub.E010 The DataCite account is incomplete or malformed.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: the hub would refuse its own links.
 hub.W011 HPCFAIR_NAAN is the number for tests (only in ``check --deploy``).
 hub.W012 PostgreSQL accepts fewer connections than HPCFAIR_DATABASE_CONNECTIONS (likewise).
+hub.W013 There is no mail server, so that nobody can reset a password (likewise).
 ======== ==================================================================
 """
 
@@ -164,6 +165,19 @@ def connections(**_: Any) -> list[CheckMessage]:
             f"{settings.DATABASE_CONNECTIONS} (HPCFAIR_DATABASE_CONNECTIONS).",
             hint="Raise max_connections in postgresql.conf, or run fewer web threads and workers.",
             id="hub.W012",
+        )
+    ]
+
+
+def mail(**_: Any) -> list[CheckMessage]:
+    """hub.W013, at deployment: links for new passwords reach those who forgot theirs."""
+    if settings.EMAIL_HOST:
+        return []
+    return [
+        Caution(
+            "HPCFAIR_MAIL_HOST is empty: who forgets a password needs the operator.",
+            hint="Name a mail server, or print links by: manage.py user NAME --reset",
+            id="hub.W013",
         )
     ]
 

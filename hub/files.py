@@ -78,13 +78,14 @@ class BlobResponse(FileResponse):
 
 
 def file_response(
-    request: HttpRequest, row: File | BuildFile, *, fixed: bool = False
+    request: HttpRequest, row: File | BuildFile, revision: Revision, *, fixed: bool = False
 ) -> HttpResponseBase:
     """The answer to GET or HEAD for a file of a revision or build that the user may read.
 
-    ``fixed``: whether the address always names these bytes: it holds a commit id, not a branch.
+    Args:
+        revision: That of the file or of the build's network, with MLModel and namespace.
+        fixed: Whether the address always names these bytes: it holds a commit id, not a branch.
     """
-    revision = row.revision if isinstance(row, File) else row.build.graph.revision
     return serve_blob(
         request,
         row.blob,

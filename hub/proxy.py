@@ -45,6 +45,13 @@ _PROBLEMS: Mapping[int, tuple[int, str, str]] = {
     502: (503, "hub_unavailable", "The hub is starting or stopping."),
     504: (503, "hub_unavailable", "The hub did not answer in time."),
 }
+#: What browsers show while the hub starts; the page loads itself again.
+_WAITING_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
+    '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+    'content="light dark"><title>The hub is starting</title><h1>The hub is starting</h1>'
+    "<p>This page tries again every five seconds.</p></html>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,13 @@ def _problems(hub_url: str) -> Iterator[str]:
         place = f"/_problems/{raised}"
         yield f"error_page {raised} ={status} {place};"
         retry = f"add_header Retry-After {_RETRY_AFTER_S} always; " if status in {429, 503} else ""
+        page = "if ($http_accept ~ ^text/html) { rewrite ^ /_problems/page last; } "
         yield (
             f"location = {place} {{ internal; default_type application/problem+json; "
-            f"{retry}add_header X-Request-Id $named_id always; return {status} '{text}'; }}"
+            f"{page if status == 503 else ''}{retry}"
+            f"add_header X-Request-Id $named_id always; return {status} '{text}'; }}"
         )
+    yield (
+        f"location = /_problems/page {{ internal; default_type 'text/html; charset=utf-8'; "
+        f"add_header Retry-After {_RETRY_AFTER_S} always; return 503 '{_WAITING_PAGE}'; }}"
+    )

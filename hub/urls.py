@@ -10,6 +10,7 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("api/", include(hf.api)),
     path("api/", include("hub.api.urls")),
+    path("", include("hub.admin.urls")),
     path("", include("hub.fair.urls")),
     path("", include(hf.top)),
     path("", include("hub.git.urls")),

@@ -78,6 +78,16 @@ class Environments:
             self.python_of(name)
 
 
+def index_variables() -> dict[str, str]:
+    """Variables by which uv uses the wheels that pip is told of, and the index of builds without
+    CUDA, where it can be reached."""
+    wheels = os.environ.get("PIP_FIND_LINKS")
+    variables = {"UV_FIND_LINKS": wheels} if wheels else {}
+    if _answers(_CPU_INDEX):
+        variables |= {"UV_INDEX": _CPU_INDEX, "UV_INDEX_STRATEGY": "unsafe-best-match"}
+    return variables
+
+
 def _make(folder: Path, wanted: tuple[str, ...]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _uv("venv", "--quiet", "--python", sys.executable, str(folder))

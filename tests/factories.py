@@ -22,7 +22,7 @@ from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.repository.revision import Add, Delete, commit
 from registry.services.storage.blob import blob_store
 from registry.states import RepositoryKind, Scope
-from registry.tables import Blob, MLModel, Namespace, Revision, User
+from registry.tables import Blob, File, FileSeries, MLModel, Namespace, Revision, User
 
 PASSWORD = "a phrase that nobody else uses"
 
@@ -81,8 +81,23 @@ def commit_files(
         Delete(path) if content is None else Add(path, store(_bytes(content), actor).sha256)
         for path, content in files.items()
     ]
-    given = {"require_license": False} | options
+    given = {"is_checked": False} | options
     return commit(actor=actor, mlmodel=mlmodel, message=message, operations=operations, **given)
+
+
+def revision_row(mlmodel: MLModel, **columns: Any) -> Revision:
+    """A revision without files, written as a row; it is in no branch."""
+    given = {"created_at": mlmodel.created_at} | columns
+    series = FileSeries.objects.create(mlmodel=mlmodel, length=1)
+    return Revision.objects.create(mlmodel=mlmodel, series=series, position=0, **given)
+
+
+def file_row(revision: Revision, path: str, blob: Blob, **columns: Any) -> File:
+    """A file of a revision and of later ones in its series, written as a row."""
+    given = {"oid": blob.git_oid, "is_lfs": False, "changed_in": revision} | columns
+    return File.objects.create(
+        series_id=revision.series_id, first=revision.position, path=path, blob=blob, **given
+    )
 
 
 def readme(text: str = "# A model\n\nIt tells galaxies apart.\n", **card: Any) -> str:

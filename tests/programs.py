@@ -33,6 +33,8 @@ from workers.backends import registry
 from workers.fleet.probe import this_machine
 
 _REQUIRED = "HPCFAIR_REQUIRED_PROGRAMS"
+#: What ``python -m hub.assets.build`` makes.
+BUNDLE = Path(__file__).parents[1] / "hub" / "static" / "hub" / "build" / "chart.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,13 @@ REQUIREMENTS = {
         names=("chromium", "chromium-browser", "google-chrome"),
         variable="HPCFAIR_CHROMIUM",
     ),
+    "bundle": Requirement(
+        "charts of the pages",
+        BUNDLE.exists,
+        "the scripts of the pages are not bundled: make setup",
+    ),
+    "curl": _program("curl", "the manual's pipeline", "curl"),
+    "jq": _program("jq", "JSON in the manual's commands", "jq"),
     "git-lfs": _program("git-lfs", "clone with the bytes of large files", "git-lfs"),
     "openssl": _program("openssl", "make a certificate of a web hook", "openssl"),
     "weed": Requirement(

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 #: Programs that README.md asks for, with those that gcc starts, and programs of every system.
 _PREREQUISITES = ("git", "make", "gcc", "as", "ld")
 _SYSTEM = ("bash", "cat", "cp", "echo", "env", "ln", "mkdir", "mv", "rm", "sh", "sleep", "uname")
-_OPTIONAL = ("c++", "chromium", "git-lfs", "openssl", "nvcc")
+_OPTIONAL = ("c++", "chromium", "curl", "jq", "git-lfs", "openssl", "nvcc")
 #: How a test would decide by itself whether it is skipped.
 _OWN_SKIP = re.compile(r"importorskip|mark\.skip")
 

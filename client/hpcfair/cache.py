@@ -18,6 +18,7 @@ deleted at any time; that costs only downloads.
 
 import contextlib
 import json
+import logging
 import os
 import uuid
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ from hpcfair.partial import Partials
 from hpcfair.paths import checked_sha256
 from hpcfair.types import File
 
+_log = logging.getLogger("hpcfair")
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of hpcfair: safe to delete.\n"
 
 
@@ -70,14 +72,16 @@ class Cache:
         return _read_json(self.root / "answers" / f"{checked_sha256(key)}.json")
 
     def keep_answer(self, key: str, answer: Any) -> None:
-        self._write_json(self._folder("answers") / f"{checked_sha256(key)}.json", answer)
+        """Keep the answer to a request for use without the hub, if the cache can be written."""
+        self._write_json("answers", key, answer)
 
     def document(self, sha256: str) -> Any:
         """The document of that digest, or ``None``; the caller verifies it."""
         return _read_json(self.root / "documents" / f"{checked_sha256(sha256)}.json")
 
     def keep_document(self, sha256: str, document: Mapping[str, Any]) -> None:
-        self._write_json(self._folder("documents") / f"{checked_sha256(sha256)}.json", document)
+        """Keep the document of that digest, if the cache can be written."""
+        self._write_json("documents", sha256, document)
 
     def temporary_folder(self) -> Path:
         """A new folder on the cache's file system, to be renamed or removed by the caller."""
@@ -97,10 +101,21 @@ class Cache:
             tag.write_text(_TAG, "utf-8")
         return folder
 
-    def _write_json(self, path: Path, value: Any) -> None:
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-        temporary.write_text(json.dumps(value), "utf-8")
-        temporary.replace(path)
+    def _write_json(self, folder: str, key: str, value: Any) -> None:
+        """Write a file that saves a request. Without it, nothing fails but work without the hub, so
+        that a full disk or a read-only cache does not keep a cached model from being loaded."""
+        name = f"{checked_sha256(key)}.json"
+        try:
+            path = self._folder(folder) / name
+            temporary = path.with_name(f"{name}.{uuid.uuid4().hex}.tmp")
+            try:
+                temporary.write_text(json.dumps(value), "utf-8")
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            _log.info("An answer of the hub is not kept in %s: %s", self.root, error)
 
 
 def _read_json(path: Path) -> Any:

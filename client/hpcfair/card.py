@@ -27,7 +27,7 @@ def merge(readme: str | None, card: Mapping[str, Any] | None, *, name: str) -> s
         name: ``namespace/name``, for the heading of a new card.
 
     Raises:
-        BadCard: the front matter is not YAML of ``key: value`` lines.
+        BadCard: the front matter is not YAML of ``key: value`` lines, or a value has no YAML form.
     """
     if readme is not None and not card:
         return readme
@@ -38,7 +38,12 @@ def merge(readme: str | None, card: Mapping[str, Any] | None, *, name: str) -> s
     if not body.strip():
         title = values.get("title") or values.get("model_name") or name.partition("/")[2]
         body = texts.get("readme") or f"# {title}\n\n{texts.get('description', '')}".rstrip() + "\n"
-    front = yaml.safe_dump(values, sort_keys=False, allow_unicode=True) if values else ""
+    try:
+        front = yaml.safe_dump(values, sort_keys=False, allow_unicode=True) if values else ""
+    except yaml.YAMLError as error:
+        raise BadCard(
+            f"A value of the card cannot be written: {error}.", "Use text, numbers and lists."
+        ) from error
     return f"---\n{front}---\n{body}"
 
 
@@ -51,7 +56,8 @@ def parse(readme: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         values = yaml.safe_load(match["values"])
-    except yaml.YAMLError as error:
+    # ValueError: a date that does not exist.
+    except (yaml.YAMLError, ValueError) as error:
         raise BadCard(
             f"The front matter of README.md is not YAML: {error}.", "Correct the lines named above."
         ) from error

@@ -9,12 +9,23 @@ from hpcfair.types import Hits, MLModelSummary
 _PAGE = 100
 
 
+Sort = Literal[
+    "relevance", "updated", "downloads", "name",
+    "latency", "gain", "accuracy", "parameters", "size", "fair",
+]  # fmt: skip
+
+
 class Filters(TypedDict, total=False):
-    """Filters of a search.
+    """Filters of a search, which mean the same in the text of a query (``latency:<5ms``).
 
     ``license`` is an SPDX id; ``signature`` is as ``float32[N,3,64,64] -> float32[N,10]``;
-    ``target`` selects models with a build for it, ``auto`` for this machine's; ``similar_to``
-    selects networks of similar structure, nearest first.
+    ``target`` selects models with a build for it, ``auto`` for this machine's; ``similar`` selects
+    networks of similar structure, nearest first. Numbers are compared: ``latency="<5ms"``,
+    ``gain=">2"``, ``accuracy=">0.95"``, ``parameters="<10M"``, ``size="<100MB"``, ``fair=">80"``.
+    The first three are of the best build on the target within ``tolerance``, by default ``exact``;
+    without a target, each is the best on any. ``class`` is ``architecture_class`` here, because
+    Python reserves the word; ``namespace`` and ``similar_to`` are other names of ``by`` and
+    ``similar``.
     """
 
     task: str | None
@@ -22,11 +33,20 @@ class Filters(TypedDict, total=False):
     library: str | None
     tag: str | None
     architecture_class: str | None
+    by: str | None
     namespace: str | None
     signature: str | None
     target: str | None
+    tolerance: str | None
+    latency: str | None
+    gain: str | None
+    accuracy: str | None
+    parameters: str | None
+    size: str | None
+    fair: str | None
+    similar: str | None
     similar_to: str | None
-    sort: Literal["relevance", "updated", "downloads", "name"] | None
+    sort: Sort | None
 
 
 def search(
@@ -49,4 +69,5 @@ def search(
         name: [(str(value), int(count)) for value, count in counts]
         for name, counts in (page.get("facets") or {}).items()
     }
-    return Hits(tuple(items[:limit]), int(page.get("total", len(items))), facets)
+    total, hints = int(page.get("total", len(items))), tuple(page.get("hints") or ())
+    return Hits(tuple(items[:limit]), total, facets, hints)

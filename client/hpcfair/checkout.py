@@ -12,6 +12,7 @@ from pathlib import Path
 from hpcfair.cache import Cache, link_or_copy
 from hpcfair.difference import cached_versions, local_ranges, version_in_place
 from hpcfair.digest import sha256_of_file
+from hpcfair.localfiles import local_files
 from hpcfair.partial import STAGING, Partials
 from hpcfair.paths import safe_join
 from hpcfair.progress import Meter, transferring
@@ -33,7 +34,15 @@ def checkout(
         Corrupt: the hub's bytes differ from their digest.
         UnsafePath: the hub named a file outside the folder; nothing is written.
         HubUnreachable: bytes are missing and cannot be downloaded; the next call resumes.
+        StorageFailed: the folder or the cache cannot be read or written.
     """
+    with local_files(folder):
+        _checkout(http, cache, files, folder, what=what)
+
+
+def _checkout(
+    http: Transport, cache: Cache, files: Sequence[File], folder: Path, *, what: str
+) -> None:
     places = {safe_join(folder, file.path): file for file in files}
     missing = {place: file for place, file in places.items() if not _holds(place, file)}
     if not missing:

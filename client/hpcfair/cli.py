@@ -4,7 +4,7 @@ Exit status:
 
 ====  ====================================================================
 0     done
-1     another failure (a damaged cache, a full disk, a runtime)
+1     another failure (a damaged cache, a full disk, a missing package, a runtime)
 2     usage error: an option, an argument, a setting, an input
 3     not found
 4     not signed in, or not allowed
@@ -17,8 +17,11 @@ Exit status:
 ====  ====================================================================
 """
 
+import errno
+import os
+import sys
 import warnings
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -36,9 +39,10 @@ from hpcfair.commands import (
     run,
     trust,
 )
+from hpcfair.connections import user_agent
 from hpcfair.job import WaitingWarning
+from hpcfair.localfiles import storage_failed
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
-from hpcfair.transport import user_agent
 from hpcfair.trust.check import UnverifiedWarning
 from hpcfair.trust.hubkeys import NewKeyWarning
 
@@ -51,6 +55,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.Forbidden, 4),
     (errors.Unavailable, 5),
     (errors.HubUnreachable, 5),
+    (TimeoutError, 5),
     (errors.HubError, 6),
     (errors.NoModelFile, 3),
     (errors.BadConfig, 2),
@@ -59,7 +64,6 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.BadCard, 2),
     (errors.NotSupported, 2),
     (errors.HpcfairError, 1),
-    (TimeoutError, 5),
 )
 _INTERRUPTED = 130
 
@@ -88,9 +92,27 @@ class _Commands(TyperGroup):
             except KeyboardInterrupt:
                 typer.echo("\nInterrupted.", err=True)
                 raise typer.Exit(_INTERRUPTED) from None
-            except (errors.HpcfairError, TimeoutError) as error:
-                typer.echo(f"hpcfair: {error}", err=True)
-                raise typer.Exit(exit_status(error)) from error
+            except errors.HpcfairError as error:
+                _refuse(error)
+            except OSError as error:
+                # The reader of a pipe has ended, which Click handles.
+                if error.errno == errno.EPIPE:
+                    raise
+                _discard_output()
+                _refuse(storage_failed(error, "the output"))
+
+
+def _refuse(error: errors.HpcfairError) -> NoReturn:
+    typer.echo(f"hpcfair: {error}", err=True)
+    raise typer.Exit(exit_status(error)) from error
+
+
+def _discard_output() -> None:
+    """Discard what standard output does not take: Python would fail once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

@@ -9,6 +9,7 @@ import httpx
 from hpcfair import (
     catalogue,
     fork,
+    hints,
     job,
     loaded,
     mlmodel,
@@ -20,6 +21,7 @@ from hpcfair import (
     revision,
     snapshot,
 )
+from hpcfair.acceptance import Acceptance
 from hpcfair.cache import Cache
 from hpcfair.catalogue import Filters
 from hpcfair.config import Config
@@ -80,16 +82,16 @@ class Client:
         """Search for models by text and facts.
 
         Args:
-            query: Words, ``"phrases"`` and filters such as ``task:image-classification``.
+            query: Words, ``"phrases"`` and filters such as ``task:image-classification`` or
+                ``latency:<5ms``.
             limit: Maximum number of models returned; ``total`` of the result counts all.
-            filters: ``task``, ``license`` (``apache-2.0``), ``library``, ``tag``,
-                ``architecture_class``, ``namespace``, ``signature``
-                (``float32[N,3,64,64] -> float32[N,10]``), ``target`` (``auto`` is this machine's),
-                ``similar_to`` (a model's name), ``sort`` (``relevance``, ``updated``,
-                ``downloads``, ``name``).
+            filters: As in the query: ``task="regression"``, ``latency="<5ms"``; ``target="auto"``
+                is this machine's; see :class:`hpcfair.catalogue.Filters`. ``sort`` is one of
+                :data:`hpcfair.catalogue.Sort`, such as ``latency`` or ``downloads``.
 
         Raises:
-            Invalid: the query or the signature is malformed; the message suggests a correction.
+            Invalid: the query is malformed, or has a filter, target or class that the hub does not
+                know; the message suggests a correction.
         """
         return catalogue.search(self.http, query, limit=limit, **filters)
 
@@ -97,13 +99,14 @@ class Client:
         """Everything that the hub states about a model."""
         return mlmodel.info(self.http, pid.locate(self.http, self.cache, name)[0])
 
-    def load(
+    def load(  # noqa: PLR0913 - each is a decision of its own
         self,
         name: str,
         *,
         revision: str | None = None,
         target: str | None = "auto",
-        tolerance: Tolerance = "exact",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
         verify: bool = False,
         place_caller: bool | None = None,
         signed: bool | None = None,
@@ -120,14 +123,14 @@ class Client:
             revision: Branch, tag or commit id; default: the default branch.
             target: ``auto``, another target that this machine supports, or ``None`` for the
                 published model.
-            tolerance: Accepted deviation from the float32 reference: ``exact``, ``fp16``, ``bf16``
-                or ``int8``. Classes are ordered: each implies the stricter ones.
+            tolerance: Accepted deviation from the float32 reference: ``exact`` (the default),
+                ``fp16``, ``bf16`` or ``int8``, each of which implies the stricter ones, or the
+                largest relative L2 error, such as 0.01.
+            min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
             verify: Verify the digests of all files, even of unchanged ones.
-            place_caller: Whether the calling thread is kept off the processors that the runtime
-                pins its workers to, for the time of each run, as when builds are measured (Linux,
-                ONNX Runtime; runs of 0.5 ms or more). Default: unless the thread's affinity was
-                restricted, such as by ``taskset``. ``True``: also then, within its affinity.
-                ``False``: never. One thread of a process is placed at a time.
+            place_caller: Whether the calling thread is kept off the processors of the runtime's
+                pinned workers during runs (Linux, ONNX Runtime, 0.5 ms or more; one thread at a
+                time). Default: unless ``taskset`` or the like restricted it; ``True``: also then.
             signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``. A wrong signature
                 is refused in any case.
             isolated: Run in a child process without network and without your files (Linux).
@@ -137,17 +140,20 @@ class Client:
             Untrusted: a signature is wrong, or missing although it is required.
             MissingPackage: no runtime is installed; the hint names one.
         """
+        acceptance = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        return loaded.load(
+        model = loaded.load(
             self.http,
             self.cache,
             name,
             revision=revision,
             target=target,
-            tolerance=tolerance,
+            acceptance=acceptance,
             guard=Guard(verify, signed, isolated),
             place_caller=place_caller,
         )
+        hints.show_hint(self.config.url, model.resolution)
+        return model
 
     def resolve(
         self,
@@ -155,12 +161,14 @@ class Client:
         *,
         revision: str | None = None,
         target: str | None = "auto",
-        tolerance: Tolerance = "exact",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
     ) -> Resolution:
         """The build that :meth:`load` would load."""
+        limits = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return resolution.resolve(
-            self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
+            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
         )
 
     def reproduce(
@@ -169,20 +177,21 @@ class Client:
         *,
         revision: str | None = None,
         target: str | None = "auto",
-        tolerance: Tolerance = "exact",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
     ) -> Reproduction:
         """Run a model on its test tensors on this machine and compare the outputs.
 
-        Args:
-            name, revision, target, tolerance: As for :meth:`load`, whose build is run.
+        The arguments are those of :meth:`load`, whose build is run.
 
         Raises:
             BadInput: the revision has no test tensors.
             MissingPackage: the ``onnx`` package is not installed.
         """
+        limits = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return reproduction.reproduce(
-            self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
+            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
         )
 
     def save(

@@ -8,7 +8,7 @@
 ``HPCFAIR_OFFLINE``       ``1``: use the cache only, never contact the hub
 ``HPCFAIR_DOI_RESOLVER``  resolver of DOIs; default https://doi.org
 ``HPCFAIR_SIGNED``        ``1``: refuse what the hub did not sign
-``HPCFAIR_QUIET``         ``1``: no progress bars
+``HPCFAIR_QUIET``         ``1``: no progress bars and no hints
 ========================  ==============================================================
 
 ``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner
@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from hpcfair.errors import BadConfig
+from hpcfair.localfiles import local_files
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 DOI_RESOLVER = "https://doi.org"
@@ -73,7 +74,7 @@ class Config:
             token = env.get("HPCFAIR_TOKEN")
         return cls(
             url=chosen,
-            token=token or stored.tokens.get(chosen),
+            token=clean_token(token or stored.tokens.get(chosen) or "") or None,
             cache=Path(env.get("HPCFAIR_CACHE") or platformdirs.user_cache_dir("hpcfair")),
             offline=_flag(env, "HPCFAIR_OFFLINE"),
             doi=clean_url(env.get("HPCFAIR_DOI_RESOLVER") or DOI_RESOLVER),
@@ -100,6 +101,10 @@ class _Stored:
             ) from error
 
     def write(self, path: Path) -> None:
+        with local_files(path.parent, "HPCFAIR_CONFIG"):
+            self._write(path)
+
+    def _write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         # mkstemp creates the file with mode 0600, which the rename preserves.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".config-")
@@ -120,7 +125,8 @@ def config_file(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def keep_token(url: str, token: str) -> Path:
-    """Store a token for a hub and make that hub the default. Returns the path of the file."""
+    """Store a token for a hub and make that hub the default. Returns the path of the file, which
+    only its owner can read. Raises StorageFailed if it cannot be written."""
     path = config_file()
     stored = _Stored.read(path)
     hub = clean_url(url)
@@ -143,15 +149,36 @@ def forget_token(url: str) -> bool:
 def clean_url(url: str) -> str:
     """Scheme, host and path without a trailing slash. Raises BadConfig if it is not an http(s) URL,
     or contains a password, query or fragment."""
-    parts = urlsplit(url.strip())
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise BadConfig(f"{url!r} is not the address of a hub.", "Write https://hub.example.org.")
+    try:
+        parts = urlsplit(url.strip())
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    # An invalid port or IPv6 address.
+    except ValueError:
+        is_address = False
+    if not is_address:
+        # What is before an @ may be a password.
+        address = url.strip().rpartition("@")[2]
+        raise BadConfig(
+            f"{address!r} is not the address of a hub.", "Write https://hub.example.org."
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise BadConfig(
             f"The hub's address must not carry a user, query or fragment: host {parts.hostname}.",
             "Give the token by `hpcfair login` or HPCFAIR_TOKEN.",
         )
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
+
+
+def clean_token(token: str) -> str:
+    """A token without white space around it. Raises BadConfig if it cannot be sent in a header; the
+    message does not show it."""
+    secret = token.strip()
+    if any(not "!" <= character <= "~" for character in secret):
+        raise BadConfig(
+            "The token contains a space or a character that no token has.",
+            "Copy it again: HPCFAIR_TOKEN, or `hpcfair login`.",
+        )
+    return secret
 
 
 def _flag(env: Mapping[str, str], name: str) -> bool:

@@ -5,10 +5,13 @@ Equal settings share one client and its connections.
 """
 
 import inspect
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
+from hpcfair import grant
 from hpcfair.client import Client
 from hpcfair.config import Config, keep_token
 from hpcfair.trust.hubkeys import trust_at_login
@@ -43,21 +46,30 @@ def _verb(method: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
     return call
 
 
-def login(token: str, url: str | None = None) -> Account:
+def login(token: str | None = None, url: str | None = None) -> Account:
     """Verify a token and store it for this hub, readable by its owner only; trust the hub's key.
 
     Args:
-        token: Created on the settings page of the hub.
+        token: Created on the settings page of the hub; default: sign in from a browser. An address
+            and a code are printed for that, and the function waits until they are used.
         url: Address of the hub; default: ``HPCFAIR_URL``, else the hub stored last.
 
     Raises:
-        Unauthenticated: the hub rejects the token; nothing is stored.
+        Unauthenticated: the hub rejects the token, or the code expired; nothing is stored.
+        Forbidden: the sign-in was refused in the browser.
         Untrusted: the hub's key is not the one that is trusted; nothing is stored.
+        StorageFailed: the token cannot be stored.
     """
+    if token is None:
+        config = replace(Config.read(url), token=None)
+        with Client(config=config) as client:
+            sign_in = grant.begin(client.http)
+            sys.stderr.write(f"{sign_in}\n")
+            token = grant.token_of(client.http, sign_in)
     with Client(url, token) as client:
         account = client.whoami()
         trust_at_login(client.http)
-        keep_token(client.config.url, token)
+        keep_token(client.config.url, client.config.token or token)
     return account
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from hpcfair.cache import Cache
 from hpcfair.difference import cached_versions, local_ranges
 from hpcfair.errors import Corrupt
+from hpcfair.localfiles import local_files
 from hpcfair.progress import transferring
 from hpcfair.transfer import receive
 from hpcfair.transport import Transport
@@ -26,18 +27,20 @@ def fetch_tree(
     Raises:
         Corrupt: the hub's bytes differ from their digest.
         UnsafePath: the hub named a file outside the folder.
-        HubUnreachable: bytes are missing and cannot be downloaded.
+        HubUnreachable: bytes are missing and cannot be downloaded; the next call resumes.
+        StorageFailed: the cache cannot be read or written; what was downloaded is kept.
     """
-    folder = find_tree(cache, files, thorough=verify)
-    if folder:
-        return folder
-    fetched = fetch_blobs(http, cache, files, what=what)
-    try:
-        return make_tree(cache, files, what=what, verified=fetched)
-    except Corrupt:
-        # A blob was damaged on disk and has been removed.
-        fetched |= fetch_blobs(http, cache, files, what=what)
-        return make_tree(cache, files, what=what, verified=fetched)
+    with local_files(cache.root, "HPCFAIR_CACHE"):
+        folder = find_tree(cache, files, thorough=verify)
+        if folder:
+            return folder
+        fetched = fetch_blobs(http, cache, files, what=what)
+        try:
+            return make_tree(cache, files, what=what, verified=fetched)
+        except Corrupt:
+            # A blob was damaged on disk and has been removed.
+            fetched |= fetch_blobs(http, cache, files, what=what)
+            return make_tree(cache, files, what=what, verified=fetched)
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:

@@ -15,14 +15,15 @@
     ├── HubUnreachable            (ConnectionError)     no answer, or an invalid one
     │   └── Offline               (ConnectionError)     offline mode
     ├── Corrupt                   (OSError)             bytes differ from their digest
+    ├── StorageFailed             (OSError)             a full disk, an unwritable folder
+    ├── TimedOut                  (TimeoutError)        waiting ended before the job
     ├── Untrusted                 (PermissionError)     a signature is wrong or missing
     ├── UnsafePath                (ValueError)          a path outside its folder
-    ├── BadConfig                 (ValueError)
+    ├── BadConfig, BadCard        (ValueError)
     ├── BadInput                  (ValueError)          arrays that do not match the signature
     ├── NotSupported              (TypeError)           no exporter, or not on this system
     ├── MissingPackage            (ImportError)
     ├── RuntimeFailed             (RuntimeError)        a runtime could not open or run a build
-    ├── BadCard                   (ValueError)
     └── NoModelFile               (FileNotFoundError)
 
 The class depends on the hub's error code only, never on message texts or addresses. For a code that
@@ -154,6 +155,18 @@ class Corrupt(HpcfairError, OSError):
     code = "corrupt"
 
 
+class StorageFailed(HpcfairError, OSError):
+    """This machine cannot read or write a file; ``errno`` and ``filename`` are the system's."""
+
+    code = "storage_failed"
+
+
+class TimedOut(HpcfairError, TimeoutError):
+    """The time for waiting has passed; what was waited for continues."""
+
+    code = "timed_out"
+
+
 class Untrusted(HpcfairError, PermissionError):
     """A signature is wrong, by a key that is not trusted, or missing although it is required."""
 
@@ -216,9 +229,8 @@ _CODES_OF: dict[type[HubError], str] = {
     NotFound: (
         "namespace_not_found file_not_found blob_not_found upload_not_found graph_not_found "
         "target_not_found device_not_found job_not_found trial_not_found build_not_found "
-        "profile_not_found record_not_found attestation_not_found "
-        "token_not_found grant_not_found user_not_found "
-        "identifier_not_found assessment_not_found page_not_found dataset_not_found "
+        "profile_not_found record_not_found attestation_not_found token_not_found grant_not_found "
+        "user_not_found identifier_not_found assessment_not_found page_not_found dataset_not_found "
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
         "delivery_not_found xorb_not_found"
     ),
@@ -227,7 +239,7 @@ _CODES_OF: dict[type[HubError], str] = {
     Conflict: (
         "namespace_taken model_exists ref_exists lease_lost already_ended record_exists "
         "doi_exists last_admin dataset_exists request_handled discussion_closed merge_conflict "
-        "webhook_limit"
+        "webhook_limit organisation_not_empty"
     ),
     LicenseMissing: "license_missing",
     Invalid: (
@@ -240,7 +252,7 @@ _CODES_OF: dict[type[HubError], str] = {
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "
         "external_data_escapes external_data_missing operator_unsupported samples_unreadable"
-        " tensors_too_large"
+        " tensors_too_large network_fails"
     ),
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",

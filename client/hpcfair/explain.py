@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpcfair.resolution import Resolution
+from hpcfair.resolution import LooserBuild, Resolution
 from hpcfair.types import Build
+
+#: Shares from here on are written in percent.
+_PERCENT_FROM = 1e-3
 
 
 def explain(resolution: Resolution, path: Path, *, signature: str = "", isolation: str = "") -> str:
@@ -18,6 +21,9 @@ def explain(resolution: Resolution, path: Path, *, signature: str = "", isolatio
         *_rows(_chosen(resolution)),
         *_rows(_trusted(resolution, signature, isolation)),
     ]
+    if resolution.looser:
+        lines += ["", "A looser tolerance would bring:"]
+        lines += [f"  {looser_text(looser)}" for looser in resolution.looser]
     if resolution.alternatives:
         lines += ["", "Other builds for this machine:"]
         lines += [f"  {describe(build)}: {numbers(build)}" for build in resolution.alternatives]
@@ -41,7 +47,7 @@ def numbers(build: Build) -> str:
     """Latency of a build and its ratio to the baseline."""
     if build.p50_ns is None:
         return "not measured"
-    text = f"{milliseconds(build.p50_ns)} median"
+    text = f"{latency_text(build.p50_ns)} median"
     if build.is_baseline:
         return f"{text}, the baseline"
     return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}"
@@ -55,14 +61,52 @@ def ratio_text(ratio: float | None, low: float | None, high: float | None) -> st
     return f"{ratio:.3f} of the baseline's time{interval}"
 
 
-def milliseconds(nanoseconds: float) -> str:
+def latency_text(nanoseconds: float) -> str:
+    """A latency in milliseconds; below 0.1 ms in microseconds, from 1 s on in seconds."""
+    if nanoseconds < 1e5:
+        return f"{nanoseconds / 1e3:.3g} µs"
+    if nanoseconds >= 1e9:
+        return f"{nanoseconds / 1e9:.3g} s"
     return f"{nanoseconds / 1e6:.3g} ms"
+
+
+def looser_text(looser: LooserBuild) -> str:
+    """A build of a laxer tolerance class: its gain, its cost, and how to load it."""
+    loss = loss_text(looser.deviation, looser.accuracy, looser.accuracy_reference)
+    return (
+        f"{looser.tolerance}: {looser.gain:.1f} times as fast as the runtime's defaults, "
+        f"{latency_text(looser.latency_ns)} median{f', {loss}' if loss else ''}; "
+        f"tolerance={looser.tolerance!r}"
+    )
+
+
+def loss_text(
+    deviation: Mapping[str, float], accuracy: float | None, reference: float | None
+) -> str:
+    """What a build costs in a few words: relative error, and accuracy of that of the reference."""
+    error = deviation.get("relative_l2")
+    parts = [] if error is None else [f"answers differ by {_share(error)}"]
+    if accuracy is not None:
+        of = "" if reference is None else f" of {100 * reference:.1f}"
+        parts.append(f"accuracy {100 * accuracy:.1f}{of} %")
+    return ", ".join(parts)
+
+
+def deviation_text(deviation: Mapping[str, float | None]) -> str:
+    """Distance of outputs from a reference; absolute figures with their scale or not at all."""
+    error, largest = deviation.get("relative_l2"), deviation.get("max_relative")
+    absolute = deviation.get("max_absolute")
+    parts = [] if error is None else [f"relative L2 {_share(error)}"]
+    if largest is not None:
+        beside = "" if absolute is None else f" (max |y - ref| {absolute:.2g})"
+        parts.append(f"largest difference {_share(largest)} of max |ref|{beside}")
+    return ", ".join(parts)
 
 
 def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     build = resolution.build
     yield "signature", str(resolution.signature)
-    yield "asked for", f"{resolution.target or 'the plain model'}, outputs {resolution.tolerance}"
+    yield "asked for", f"{resolution.target or 'the plain model'}, {resolution.acceptance}"
     yield "chosen", describe(build) if build else "the plain model, with nothing set"
     yield "because", resolution.reason
     if build is None:
@@ -70,7 +114,8 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "latency", f"{numbers(build)}; measured on the hub's {build.target}"
     yield "baseline", _baseline(build, *resolution.alternatives)
     yield "verdict", build.verdict
-    yield "deviation", _deviation(build.deviation)
+    text = deviation_text(build.deviation)
+    yield "deviation", f"{text} (reference: unoptimised float32)" if text else ""
     yield "accuracy", _accuracy(build)
     yield "record", resolution.record_id or ""
 
@@ -87,22 +132,17 @@ def _baseline(*builds: Build) -> str:
     return f"{baseline.backend} with nothing set" if baseline else "the runtime with nothing set"
 
 
-def _deviation(deviation: Mapping[str, Any]) -> str:
-    names = {"max_absolute": "max |y - ref|", "relative_l2": "relative L2"}
-    parts = [
-        f"{name} {deviation[key]:.2g}"
-        for key, name in names.items()
-        if deviation.get(key) is not None
-    ]
-    return f"{', '.join(parts)} (reference: unoptimised float32)" if parts else ""
-
-
 def _accuracy(build: Build) -> str:
     if build.accuracy is None:
         return ""
     reference = build.accuracy_reference
     beside = f" (reference {reference:.2%})" if reference is not None else ""
     return f"{build.accuracy:.2%}{beside}"
+
+
+def _share(value: float) -> str:
+    """A share of a whole: in percent, or as a number if it is tiny."""
+    return f"{100 * value:.2g} %" if value >= _PERCENT_FROM else f"{value:.2g}"
 
 
 def _rows(pairs: Iterator[tuple[str, str]]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hpcfair import revision as revisions
 from hpcfair.cache import Cache
-from hpcfair.errors import BadInput, MissingPackage, NoModelFile, NothingToCommit
+from hpcfair.errors import BadInput, Corrupt, MissingPackage, NoModelFile, NothingToCommit
 from hpcfair.formats import ONNX
 from hpcfair.mlmodel import ensure, info
 from hpcfair.paths import safe_join
@@ -76,4 +76,10 @@ def _open_onnx(http: Transport, name: str, folder: Path, paths: list[str]) -> An
     primary = graph.get("path") if graph.get("path") in graphs else next(iter(graphs), None)
     if primary is None:
         raise NoModelFile(f"{name} has no ONNX file.", "Use as_='path'.")
-    return onnx.load(safe_join(folder, primary))
+    try:
+        return onnx.load(safe_join(folder, primary))
+    # onnx and protobuf raise classes of their own, some of them not public.
+    except Exception as error:
+        raise Corrupt(
+            f"The file {primary} of {name} is no ONNX network: {error}.", "Use as_='path'."
+        ) from error

@@ -139,6 +139,19 @@ FORMATS: Final[tuple[FileFormat, ...]] = (
     TORCH_EXPORT,
     FileFormat("coreml", (".mlmodel", ".mlpackage"), "network", libraries=("coreml",)),
 )
+#: First bytes of files that are mistaken for networks, with what such a file is.
+_MISTAKEN: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the file it points to"),
+    (b"PK\x03\x04", "a zip archive (PyTorch saves such files)"),
+    (b"\x80", "a Python pickle"),
+    (b"\x89HDF\r\n", "an HDF5 file (Keras saves such files)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"GGUF", "a GGUF file"),
+    (b"<", "a web page or another XML file"),
+    (b"{", "a JSON file"),
+)
+#: Number of first bytes that :func:`mistake_in` looks at.
+START_BYTES: Final = max(len(start) for start, _ in _MISTAKEN)
 #: Formats that can be a revision's network, in order of preference.
 NETWORK_FORMATS: Final = tuple(each for each in FORMATS if each.opener is not None)
 
@@ -152,6 +165,27 @@ def opener_of(path: str | PurePath) -> Opener:
     """What opens the published network ``path``; ONNX Runtime for names without a known suffix."""
     file_format = format_of(path)
     return (file_format and file_format.opener) or ONNX_RUNTIME
+
+
+def mistaken_for(data: bytes) -> str:
+    """What a file is that begins with ``data`` and was taken for a network; empty if unknown."""
+    return next((kind for start, kind in _MISTAKEN if data.startswith(start)), "")
+
+
+def mistake_in(path: str | PurePath, data: bytes) -> str:
+    """What is wrong with a file named like a network whose first bytes are ``data``.
+
+    Empty if nothing is, or the name is not one of :data:`NETWORK_FORMATS`. No network of these
+    formats begins like one of the files that are recognised.
+    """
+    named = next((each for each in NETWORK_FORMATS if each.matches(path)), None)
+    if named is None:
+        return ""
+    if not data:
+        return "empty"
+    if kind := mistaken_for(data):
+        return kind
+    return "" if named.begins(data) else f"not a file of the format {named.name}"
 
 
 def has_network(paths: Iterable[str]) -> bool:

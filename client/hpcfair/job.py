@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, overload
 
-from hpcfair.errors import CODES, BadInput, JobFailed
+from hpcfair.errors import CODES, BadInput, JobFailed, TimedOut
 from hpcfair.mlmodel import address
 from hpcfair.progress import Meter, working
 from hpcfair.transport import Transport, pages, quoted
@@ -31,6 +31,8 @@ class Job:
     Attributes:
         uuid, kind, model, revision, target: Identity and subject of the job.
         state: ``queued``, ``leased``, ``succeeded``, ``failed`` or ``cancelled``.
+        parameters: As submitted. ``repeats`` names the search whose inconclusive measurements the
+            hub repeats by this job.
         progress: ``phase``, ``done``, ``total`` and ``message``, for display.
         result: The result of a succeeded job.
         failure: ``class``, ``code`` and ``detail`` of a failed job.
@@ -54,6 +56,7 @@ class Job:
         self.revision = str(data.get("revision") or "")
         self.target: str | None = data.get("target")
         self.state = str(data["state"])
+        self.parameters: dict[str, Any] = dict(data.get("parameters") or {})
         self.device: str | None = data.get("device")
         self.progress: dict[str, Any] = dict(data.get("progress") or {})
         self.result: dict[str, Any] = dict(data.get("result") or {})
@@ -98,7 +101,7 @@ class Job:
         """Wait until the job ends, with a progress bar on a terminal.
 
         Raises:
-            TimeoutError: ``timeout_s`` has passed; the job continues.
+            TimedOut: ``timeout_s`` has passed; the job continues.
             HubError: the job failed; class and code are those of the failure.
             JobFailed: the job was cancelled, or failed with an unknown code.
         """
@@ -119,7 +122,10 @@ class Job:
         while not self.ended:
             meter.show(self.progress.get("done") or 0, self.progress.get("total"), self._status())
             if deadline is not None and time.monotonic() + pause_s > deadline:
-                raise TimeoutError(f"{self.title} has not ended within {timeout_s:g} s: {self!r}")
+                raise TimedOut(
+                    f"{self.title} has not ended within {timeout_s:g} s: {self!r}.",
+                    f"It goes on: `hpcfair jobs show {self.uuid}` says how far it is.",
+                )
             self._sleep(pause_s)
             unheard_s = self._count_waiting(unheard_s, pause_s)
             before = (self.state, self.progress)

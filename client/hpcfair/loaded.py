@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import MissingPackage, Untrusted
@@ -16,11 +17,10 @@ from hpcfair.explain import explain
 from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
 from hpcfair.paths import safe_join
-from hpcfair.precisions import Tolerance
 from hpcfair.record import Record, record
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.runtimes import registry
-from hpcfair.runtimes.base import Runtime
+from hpcfair.runtimes.base import Array, Runtime
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
@@ -73,13 +73,23 @@ class Loaded:
 
     # A union type would force every typed caller to narrow it, although the signature decides.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the model once.
-
-        Inputs are passed in the order of the signature, by name, or as one mapping by name.
+        """Run the model once, as :meth:`run`.
 
         Returns:
-            The array if the model has one output, else a dictionary by output name in the order of
-            the signature.
+            The array itself if the signature has one output, else the dictionary of :meth:`run`.
+        """
+        outputs = self.run(*args, **kwargs)
+        return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+
+    def run(self, *args: Any, **kwargs: Any) -> dict[str, Array]:
+        """Run the model once and return all its outputs by name, also a single one.
+
+        Inputs are passed in the order of the signature, by name, or as one mapping by name. Lists
+        and numbers are converted; arrays of a narrower type are widened without loss.
+
+        Returns:
+            Arrays by output name. Names, order and element types are those of the signature,
+            whichever build was loaded.
 
         Raises:
             BadInput: a name, type or shape does not match the signature.
@@ -90,13 +100,18 @@ class Loaded:
             with self._placement or nullcontext():
                 outputs = self._runtime.run(inputs)
             self.caller_placed = self._placement is not None and self._placement.is_active
-        return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+        return self.signature.arrange(outputs)
 
     @property
     def record(self) -> Record | None:
         """The benchmark record of the build, from the cache or the hub."""
         record_id = self._resolution.record_id
         return self._read_record(record_id) if record_id else None
+
+    @property
+    def resolution(self) -> Resolution:
+        """The hub's answer: the choice, its reason, the alternatives."""
+        return self._resolution
 
     def explain(self) -> str:
         """The chosen build, the reason, the alternatives, and the measurements."""
@@ -145,7 +160,7 @@ def load(
     *,
     revision: str | None = None,
     target: str | None = "auto",
-    tolerance: Tolerance = "exact",
+    acceptance: Acceptance = EXACT,
     guard: Guard = Guard(),
     place_caller: bool | None = None,
 ) -> Loaded:
@@ -154,7 +169,7 @@ def load(
         raise MissingPackage(
             "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
         )
-    resolution = resolve(http, cache, name, revision=revision, target=target, tolerance=tolerance)
+    resolution = resolve(http, cache, name, revision=revision, target=target, acceptance=acceptance)
     build = resolution.build
     if build is None and target is not None:
         warnings.warn(

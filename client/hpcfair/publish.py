@@ -6,11 +6,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, Unpack
 
 from hpcfair import card as cards
-from hpcfair.errors import NotFound, NothingToCommit, RevisionNotFound
+from hpcfair.errors import BadCard, NotFound, NothingToCommit, RevisionNotFound
 from hpcfair.exporters.registry import Examples, Files, export
 from hpcfair.job import job
+from hpcfair.localfiles import local_files
 from hpcfair.mlmodel import address, ensure, info
 from hpcfair.paths import checked_name
+from hpcfair.precheck import check_files
 from hpcfair.revision import branch_make, commit, revision
 from hpcfair.runtimes.base import Array
 from hpcfair.samples import add_samples, as_examples
@@ -44,7 +46,7 @@ def save(
     """Publish a model; see :meth:`hpcfair.Client.save`."""
     checked_name(name)
     examples = as_examples(example_inputs)
-    with TemporaryDirectory(prefix="hpcfair-") as folder:
+    with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as folder:
         scratch = Path(folder)
         files = export(model, examples, scratch)
         files = add_samples(files, examples, labels, scratch)
@@ -54,15 +56,16 @@ def save(
 def publish(
     http: Transport, name: str, files: Files, scratch: Path, **how: Unpack[Publication]
 ) -> Revision:
-    """Commit ``files`` with their card and wait for the inspection. ``scratch``: a folder for the
-    card."""
+    """Check ``files``, commit them with their card, and wait for the inspection. ``scratch``: a
+    folder for the card."""
     branch = how.get("branch", "main")
     if README in files:
-        readme: str | None = files[README].read_text("utf-8")
+        readme: str | None = _text(files[README].read_bytes())
     else:
         readme = _current_readme(http, name, branch)
     text = cards.merge(readme, how.get("card"), name=name)
     cards.require_license(text)
+    check_files(files)
     local = scratch / "card.md"
     local.write_text(text, "utf-8", newline="")
     digests = upload(http, {**files, README: local}, what=name)
@@ -76,6 +79,13 @@ def publish(
         for uuid in saved.job_uuids:
             job(http, uuid).wait(how.get("timeout_s"))
     return saved
+
+
+def _text(readme: bytes) -> str:
+    try:
+        return readme.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadCard(f"{README} is not in UTF-8: {error}.", "Save it as UTF-8.") from error
 
 
 def _commit(
@@ -92,6 +102,6 @@ def _commit(
 def _current_readme(http: Transport, name: str, branch: str) -> str | None:
     try:
         with http.open("GET", f"{address(name)}/files/{README}", params={"revision": branch}) as r:
-            return r.read().decode("utf-8")
+            return _text(r.read())
     except NotFound:
         return None

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.errors import RuntimeFailed
+from hpcfair.explain import deviation_text
 from hpcfair.loaded import Loaded, load
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
-from hpcfair.precisions import Tolerance
-from hpcfair.runtimes.base import Array
 from hpcfair.testtensor import Case, cases_of
 from hpcfair.transport import Transport
 from hpcfair.types import Build
@@ -22,7 +22,6 @@ from hpcfair.types import Build
 Outcome = Literal["reproduced", "differs", "failed"]
 
 _DEFAULTS_TOLERANCE = "fp16"
-_SHOWN_FIGURES = ("max_relative", "relative_l2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ class Reproduction:
             f"  ran        {ran}",
         ]
         if self.deviation:
-            figures = (f"{name} {self.deviation[name]:.2g}" for name in _SHOWN_FIGURES)
-            lines.append(f"  deviation  {', '.join(figures)}")
+            lines.append(f"  deviation  {deviation_text(self.deviation)}")
         rows = {
             "reproduced": "Reproduced: it gives the tests' outputs.",
             "differs": "Not reproduced: its outputs differ.",
@@ -80,10 +78,10 @@ def reproduce(
     *,
     revision: str | None = None,
     target: str | None = "auto",
-    tolerance: Tolerance = "exact",
+    acceptance: Acceptance = EXACT,
 ) -> Reproduction:
     """Run a model on its test tensors; see :meth:`hpcfair.Client.reproduce`."""
-    with load(http, cache, name, revision=revision, target=target, tolerance=tolerance) as model:
+    with load(http, cache, name, revision=revision, target=target, acceptance=acceptance) as model:
         cases = cases_of(http, cache, model.name, model.revision)
         result = _compare(model, cases, _tolerance_of(model.build))
         build = model.build
@@ -117,7 +115,7 @@ def _compare(
     comparison = OutputComparison()
     try:
         for case in cases:
-            comparison.add(case.outputs, _run(model, case))
+            comparison.add(case.outputs, model.run(case.inputs))
     except RuntimeFailed as error:
         return "failed", None, error.detail
     except OutputMismatch as error:
@@ -126,10 +124,3 @@ def _compare(
     if violation(tolerance, deviation) is None:
         return "reproduced", deviation, ""
     return "differs", deviation, f"That is more than {tolerance} allows."
-
-
-def _run(model: Loaded, case: Case) -> dict[str, Array]:
-    result = model(case.inputs)
-    if isinstance(result, dict):
-        return result
-    return {model.signature.outputs[0].name: result}

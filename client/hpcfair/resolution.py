@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from hpcfair import machine
+from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
 from hpcfair.errors import BadInput, HubUnreachable, Unavailable
+from hpcfair.fromjson import FromJson
 from hpcfair.mlmodel import address
 from hpcfair.paths import checked_name
-from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.runtimes import registry
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
@@ -28,6 +29,26 @@ class PlainModelWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
+class LooserBuild(FromJson):
+    """A faster build that a laxer tolerance class than the requested one would bring.
+
+    Attributes:
+        tolerance: That class.
+        gain: Median latency of the runtime's defaults over that of the build, in nanoseconds
+            ``latency_ns``.
+        deviation: From the unoptimised float32 reference, as in :class:`hpcfair.Build`.
+        accuracy, accuracy_reference: On labelled samples, of the build and of the reference.
+    """
+
+    tolerance: str
+    gain: float
+    latency_ns: int
+    deviation: dict[str, float] = field(default_factory=dict)
+    accuracy: float | None = None
+    accuracy_reference: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The hub's answer.
 
@@ -35,6 +56,8 @@ class Resolution:
         build: ``None`` if none is suitable; ``files`` are then those of the published model.
         reason: The hub's reason for the choice.
         target: The requested target: that of the machine, another, or ``None``.
+        acceptance: The requested limits of the outputs.
+        looser: What laxer tolerance classes would bring, strictest first; an older hub says none.
         attestation: The hub's signed statement on the build, unverified; ``None`` without one.
         stale_since: Time of the answer, if the hub is unreachable now.
     """
@@ -47,11 +70,17 @@ class Resolution:
     entry_point: str
     signature: Signature
     target: str | None
-    tolerance: str
+    acceptance: Acceptance
     alternatives: tuple[Build, ...] = field(default=())
+    looser: tuple[LooserBuild, ...] = field(default=())
     record_id: str | None = None
     attestation: Mapping[str, Any] | None = None
     stale_since: str | None = None
+
+    @property
+    def tolerance(self) -> str | float:
+        """The requested tolerance class, or the largest relative L2 error."""
+        return self.acceptance.tolerance
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], **values: Any) -> Self:
@@ -64,6 +93,7 @@ class Resolution:
             entry_point=data["entry_point"],
             signature=Signature.from_json(data["signature"]),
             alternatives=tuple(Build.from_json(item) for item in data.get("alternatives") or ()),
+            looser=tuple(LooserBuild.from_json(item) for item in data.get("looser") or ()),
             record_id=data.get("record_id"),
             attestation=data.get("attestation"),
             **values,
@@ -77,7 +107,7 @@ def resolve(
     *,
     revision: str | None = None,
     target: str | None = "auto",
-    tolerance: Tolerance = "exact",
+    acceptance: Acceptance = EXACT,
 ) -> Resolution:
     """Request the best build. If the hub is unreachable, use its last answer to the same request.
 
@@ -86,17 +116,15 @@ def resolve(
             model.
 
     Raises:
-        BadInput: this machine does not support the target, or the tolerance class is unknown.
+        BadInput: this machine does not support the target.
         ModelNotFound, RevisionNotFound: see the classes.
         HubUnreachable: the hub does not answer, and there is no earlier answer.
     """
-    if tolerance not in TOLERANCES:
-        raise BadInput(f"There is no tolerance {tolerance!r}.", f"Choose of {TOLERANCES}.")
     here = machine.describe()
     requested = _target(here, target)
     body = {
         "revision": revision,
-        "tolerance": tolerance,
+        **acceptance.to_json(),
         "machine": {
             "architecture": here.architecture,
             "features": list(here.features if target == "auto" else requested.features),
@@ -107,13 +135,17 @@ def resolve(
     }
     key = sha256_of_json({"hub": http.config.url, "name": checked_name(name), **body})
     answer, since = _ask(http, cache, f"{address(name)}/resolve", body, key)
-    return Resolution.from_json(
+    resolution = Resolution.from_json(
         answer,
         name=name,
         target=None if target is None else requested.slug,
-        tolerance=tolerance,
+        acceptance=acceptance,
         stale_since=since,
     )
+    if since is None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        cache.keep_answer(key, {"at": now, "answer": answer})
+    return resolution
 
 
 def _ask(
@@ -121,7 +153,7 @@ def _ask(
 ) -> tuple[Mapping[str, Any], str | None]:
     """The answer, and its time if it comes from the cache."""
     try:
-        answer = http.post(path, body, idempotent=True)
+        return http.post(path, body, idempotent=True), None
     except (HubUnreachable, Unavailable) as error:
         cached = cache.answer(key)
         if cached is None:
@@ -130,9 +162,6 @@ def _ask(
             f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=5
         )
         return cached["answer"], cached["at"]
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    cache.keep_answer(key, {"at": now, "answer": answer})
-    return answer, None
 
 
 def _target(here: machine.Machine, slug: str | None) -> machine.TargetDefinition:

@@ -36,9 +36,14 @@ def add_samples(files: Files, examples: Examples, labels: Array | None, scratch:
             raise BadInput("Labels need the inputs they belong to.", "Pass example_inputs too.")
         return files
     named = dict(examples) if isinstance(examples, Mapping) else _named(files, examples)
-    arrays = {f"inputs/{name}": np.asarray(array) for name, array in named.items()}
-    if labels is not None:
-        arrays["labels"] = np.asarray(labels, np.int64)
+    try:
+        arrays = {f"inputs/{name}": np.asarray(array) for name, array in named.items()}
+        if labels is not None:
+            arrays["labels"] = np.asarray(labels, np.int64)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise BadInput(
+            f"Example inputs and labels must be arrays: {error}.", "Labels are numbers of classes."
+        ) from error
     rows = {len(array) if array.ndim else 0 for array in arrays.values()}
     if len(rows) != 1 or 0 in rows:
         raise BadInput(

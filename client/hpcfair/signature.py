@@ -6,11 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from hpcfair.errors import BadInput
+from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.runtimes.base import Array, TensorInfo, check_inputs
 
 #: NumPy's types for names that differ.
 _NUMPY = {"string": "U"}
+_NUMBERS = {"bool", "float16", "float32", "float64"}.union(
+    f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,10 @@ class Signature:
             args: In the order of the inputs, or one mapping by name.
             kwargs: By name.
 
-        Lists and numbers are converted to the expected type. Arrays must have it, because a silent
-        cast would hide that the data differ from what the network was trained on.
+        Lists and numbers are converted to the expected type. Arrays of a narrower type of the same
+        kind are widened: float32 to float64, int32 to int64. Other casts are refused: they lose
+        digits, or hide that the data differ from what the network was trained on, such as bytes of
+        an image in place of numbers from 0 to 1.
 
         Raises:
             BadInput: a name, number, type or shape does not match; the message states the remedy.
@@ -58,6 +63,20 @@ class Signature:
         check_inputs(arrays, self.inputs)
         self._check_sizes(arrays)
         return arrays
+
+    def arrange(self, outputs: Mapping[str, Any]) -> dict[str, Array]:
+        """Outputs of a runtime under the names, in the order and of the types of the signature.
+
+        A compiler may rename outputs, but keeps their order. Raises RuntimeFailed if their number
+        is another.
+        """
+        names = [tensor.name for tensor in self.outputs]
+        if not outputs.keys() >= set(names):
+            if len(outputs) != len(names):
+                actual = ", ".join(map(repr, outputs))
+                raise RuntimeFailed(f"The build gave the outputs {actual}, not {self}.")
+            outputs = dict(zip(names, outputs.values(), strict=True))
+        return {tensor.name: _as_output(outputs[tensor.name], tensor) for tensor in self.outputs}
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         names = [tensor.name for tensor in self.inputs]
@@ -100,11 +119,29 @@ def _as_array(value: Any, tensor: TensorInfo) -> Array:
     typed = hasattr(value, "dtype") or hasattr(value, "__array__")
     try:
         # order="C": runtimes read the memory directly.
-        return np.asarray(
+        array = np.asarray(
             value, dtype=None if typed else _NUMPY.get(tensor.dtype, tensor.dtype), order="C"
         )
-    except (TypeError, ValueError) as error:
+    # PyTorch raises RuntimeError for a tensor that requires a gradient.
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise BadInput(f"Input {tensor.name!r} is no array of {tensor}: {error}.") from error
+    return array.astype(tensor.dtype) if _is_narrower(array.dtype, tensor.dtype) else array
+
+
+def _is_narrower(dtype: np.dtype[Any], expected: str) -> bool:
+    """Whether a cast between two different types keeps every value and the kind of number."""
+    # The usual case, before each run.
+    if dtype.name == expected and dtype.isnative:
+        return False
+    kind = "int" if dtype.kind in "iu" else "float" if dtype.kind == "f" else "?"
+    return expected.lstrip("u").startswith(kind) and np.can_cast(dtype, expected, casting="safe")
+
+
+def _as_output(value: Any, tensor: TensorInfo) -> Array:
+    array: Array = np.asarray(value)
+    # Text and bfloat16 stay as the runtime gives them.
+    is_number = array.dtype.kind in "biuf" and tensor.dtype in _NUMBERS
+    return array.astype(tensor.dtype, copy=False) if is_number else array
 
 
 def _text(array: Array) -> str:

@@ -1,19 +1,19 @@
 """HTTP requests to the hub: tokens, retries, timeouts, request ids and errors."""
 
 import logging
-import platform
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self, cast
-from urllib.parse import quote, urljoin, urlsplit
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 
 from hpcfair.config import Config
-from hpcfair.errors import HubError, HubUnreachable, Offline, class_of
+from hpcfair.connections import address_at, open_connections
+from hpcfair.errors import Offline
+from hpcfair.refusal import answer_of, broken, plain, refusal, unreachable
 from hpcfair.retry import PASSING_STATUS, Retry
 
 #: Creates the body of a request, once per attempt.
@@ -24,17 +24,7 @@ Params = Mapping[str, str | int | float | None]
 _log = logging.getLogger("hpcfair")
 #: Waits in seconds from which on the user is told.
 _SILENT_S = 2.0
-_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-
-
-def user_agent() -> str:
-    """Name and version of this client and of Python."""
-    try:
-        ours = version("hpcfair")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        ours = "0"
-    return f"hpcfair/{ours} python/{platform.python_version()} {platform.system().lower()}"
 
 
 def quoted(path: str) -> str:
@@ -56,12 +46,7 @@ class Transport:
         self.config = config
         self._retry = retry or Retry()
         self._sleep = sleep
-        self._http = httpx.Client(
-            transport=transport,
-            timeout=_TIMEOUT,
-            follow_redirects=True,
-            headers={"User-Agent": user_agent()},
-        )
+        self._http = open_connections(transport)
 
     def __enter__(self) -> Self:
         return self
@@ -96,16 +81,19 @@ class Transport:
             HubUnreachable: no answer, or not JSON.
         """
         with self.open(method, path, params=params, body=body, idempotent=idempotent) as response:
-            data = response.read()
-            if not data:
-                return None
-            try:
-                return response.json()
-            except ValueError as error:
-                raise HubUnreachable(
-                    f"{_plain(response.url)} answered with something that is not JSON.",
-                    f"Is {self.config.url} a hub? Set HPCFAIR_URL or run `hpcfair login`.",
-                ) from error
+            response.read()
+            return answer_of(response, self.config.url)
+
+    def form(self, path: str, **fields: str) -> Any:
+        """The JSON response to a form, as OAuth has them; raises as :meth:`json`."""
+        body = urlencode(fields).encode()
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Content-Length": str(len(body)),
+        }
+        with self.open("POST", path, content=lambda: [body], headers=headers) as response:
+            response.read()
+            return answer_of(response, self.config.url)
 
     @contextmanager
     def open(
@@ -143,10 +131,10 @@ class Transport:
         response = self._persist(send, repeatable=idempotent or method in _IDEMPOTENT)
         try:
             if response.status_code >= 400:
-                raise self._refusal(response)
+                raise refusal(response)
             yield response
         except httpx.RequestError as error:
-            raise self._unreachable(error) from error
+            raise broken(self.config.url, error) from error
         finally:
             response.close()
 
@@ -161,7 +149,7 @@ class Transport:
         *,
         follow: bool,
     ) -> Callable[[], httpx.Response]:
-        url = urljoin(f"{self.config.url}/", path.lstrip("/") if "://" not in path else path)
+        url = address_at(self.config.url, path)
         query = {key: value for key, value in (params or {}).items() if value not in (None, "")}
         # One id for all attempts, so that the hub's log shows them as one request.
         named = {"X-Request-Id": uuid.uuid4().hex, **(headers or {})}
@@ -188,7 +176,7 @@ class Transport:
                 response = send()
             except httpx.RequestError as error:
                 if last or not repeatable:
-                    raise self._unreachable(error) from error
+                    raise unreachable(self.config.url, error) from error
                 self._sleep(self._retry.wait_s(attempt))
                 continue
             passing = response.status_code in PASSING_STATUS
@@ -201,7 +189,7 @@ class Transport:
             if wait_s >= _SILENT_S:
                 _log.warning(
                     "%s answered %d; waiting %.0f s before attempt %d of %d",
-                    _plain(response.url),
+                    plain(response.url),
                     response.status_code,
                     wait_s,
                     attempt + 1,
@@ -209,33 +197,6 @@ class Transport:
                 )
             self._sleep(wait_s)
         raise AssertionError("Retry.attempts is at least 1")
-
-    def _unreachable(self, error: httpx.RequestError) -> HubUnreachable:
-        what = str(error) or type(error).__name__
-        return HubUnreachable(
-            f"The hub at {self.config.url} does not answer: {what}.",
-            "Check the address and the network; HPCFAIR_URL says where the hub is.",
-        )
-
-    def _refusal(self, response: httpx.Response) -> HubError:
-        try:
-            problem = response.read() and response.json()
-        except (ValueError, httpx.RequestError):
-            problem = None
-        status = response.status_code
-        if not isinstance(problem, dict):
-            problem = {}
-        code = str(problem.get("code") or f"http_{status}")
-        fields = problem.get("fields")
-        return class_of(code, status)(
-            str(problem.get("detail") or f"{_plain(response.url)} answered {status}."),
-            str(problem.get("hint") or ""),
-            code=code,
-            status=status,
-            fields=cast("dict[str, str]", fields) if isinstance(fields, dict) else None,
-            request_id=response.headers.get("X-Request-Id")
-            or response.request.headers["X-Request-Id"],
-        )
 
 
 def pages(http: Transport, path: str, params: Params | None = None) -> Iterator[Any]:
@@ -253,8 +214,3 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     default = {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, parts.port or default
-
-
-def _plain(url: httpx.URL) -> str:
-    """A URL without its query, which may contain a signature."""
-    return str(url.copy_with(query=None))

@@ -5,36 +5,17 @@ are relative to ONNX Runtime's defaults in the same interleaved run: below 1 is 
 nanoseconds, sizes bytes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Self, overload
+from typing import Any, overload
 
-
-class _FromJson:
-    __slots__ = ()
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = {}
-        for item in fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
-            name = item.metadata.get("from", item.name)
-            if name in data:
-                values[item.name] = item.metadata.get("read", _same)(data[name])
-        return cls(**values)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _many(read: Callable[[Any], Any] = _same, *, source: str = "") -> Any:
-    metadata: dict[str, Any] = {"read": lambda items: tuple(read(item) for item in items or ())}
-    return field(default=(), metadata={**metadata, **({"from": source} if source else {})})
+from hpcfair.fromjson import FromJson, many, optional
+from hpcfair.hits import Similarity, Speed
 
 
 @dataclass(frozen=True, slots=True)
-class File(_FromJson):
+class File(FromJson):
     """A file of a revision or build."""
 
     path: str
@@ -44,7 +25,7 @@ class File(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Ref(_FromJson):
+class Ref(FromJson):
     """A branch or tag with its revision."""
 
     kind: str
@@ -53,7 +34,7 @@ class Ref(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Revision(_FromJson):
+class Revision(FromJson):
     """An immutable snapshot of a model's files."""
 
     oid: str
@@ -61,12 +42,12 @@ class Revision(_FromJson):
     message: str = ""
     author: str | None = None
     created_at: str = ""
-    files: tuple[File, ...] = _many(File.from_json)
-    job_uuids: tuple[str, ...] = _many(itemgetter("uuid"), source="jobs")
+    files: tuple[File, ...] = many(File.from_json)
+    job_uuids: tuple[str, ...] = many(itemgetter("uuid"), source="jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(_FromJson):
+class Finding(FromJson):
     """A finding in README.md.
 
     Attributes:
@@ -86,8 +67,17 @@ class Finding(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class MLModelSummary(_FromJson):
-    """A model in search results; ``builds`` is target to the best build's latency ratio."""
+class MLModelSummary(FromJson):
+    """A model in search results.
+
+    Attributes:
+        builds: Target to the best exact build's latency ratio.
+        size_bytes: Of its files.
+        fair_percent: FAIR score.
+        state: ``{"progress", "reason"}``: how far it is tuned, and why it failed or cannot run.
+        speed: Of the best build on the target of the search, within its tolerance class.
+        similarity: To the model of ``similar``.
+    """
 
     name: str
     title: str = ""
@@ -95,7 +85,7 @@ class MLModelSummary(_FromJson):
     license: str = ""
     task: str = ""
     library: str = ""
-    tags: tuple[str, ...] = _many()
+    tags: tuple[str, ...] = many()
     visibility: str = "public"
     downloads: int = 0
     created_at: str = ""
@@ -105,6 +95,11 @@ class MLModelSummary(_FromJson):
     architecture_class: str | None = None
     revision: str | None = None
     builds: dict[str, float] = field(default_factory=dict)
+    size_bytes: int | None = None
+    fair_percent: float | None = None
+    state: dict[str, str] = field(default_factory=dict)
+    speed: Speed | None = field(default=None, metadata=optional(Speed.from_json))
+    similarity: Similarity | None = field(default=None, metadata=optional(Similarity.from_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +110,25 @@ class MLModel(MLModelSummary):
         card: The parsed front matter of README.md.
         graph: Facts of the primary network, once inspected.
         inspection: ``{"state", "code", "detail"}`` of the newest inspection.
+        not_runnable: ``{"code", "reason", "remedy"}`` if the revision cannot be loaded.
+        inconclusive: Target to tolerance classes whose measurements decided nothing.
+        is_held: Whether it is private only until its first files have passed their checks.
     """
 
     card: dict[str, Any] = field(default_factory=dict)
     readme: str = ""
-    refs: tuple[Ref, ...] = _many(Ref.from_json)
-    files: tuple[File, ...] = _many(File.from_json)
+    refs: tuple[Ref, ...] = many(Ref.from_json)
+    files: tuple[File, ...] = many(File.from_json)
     graph: dict[str, Any] | None = None
     inspection: dict[str, Any] | None = None
+    not_runnable: dict[str, str] | None = None
+    inconclusive: dict[str, list[str]] = field(default_factory=dict)
+    is_held: bool = False
     default_branch: str = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Build(_FromJson):
+class Build(FromJson):
     """An artefact published for a target.
 
     Attributes:
@@ -158,24 +159,24 @@ class Build(_FromJson):
     record_id: str | None = None
     reproduced: bool | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
-    files: tuple[File, ...] = _many(File.from_json)
+    files: tuple[File, ...] = many(File.from_json)
     created_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Target(_FromJson):
+class Target(FromJson):
     """A hardware target of the hub."""
 
     slug: str
     title: str = ""
     architecture: str = ""
-    features: tuple[str, ...] = _many()
+    features: tuple[str, ...] = many()
     rank: int = 0
     enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Trial(_FromJson):
+class Trial(FromJson):
     """A candidate that was built, checked and run once in a search."""
 
     uuid: str
@@ -198,7 +199,7 @@ class Trial(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Account(_FromJson):
+class Account(FromJson):
     """The account of the current token."""
 
     name: str
@@ -207,9 +208,9 @@ class Account(_FromJson):
     orcid: str = ""
     affiliation: str = ""
     affiliation_ror: str = ""
-    namespaces: tuple[dict[str, str], ...] = _many()
+    namespaces: tuple[dict[str, str], ...] = many()
     token: dict[str, Any] | None = None
-    quotas: tuple[dict[str, Any], ...] = _many()
+    quotas: tuple[dict[str, Any], ...] = many()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +220,13 @@ class Hits(Sequence[MLModelSummary]):
     Attributes:
         total: Number of all results, shown or not.
         facets: Field to values with their counts.
+        hints: Of an empty result: filter values that no model has, with the ones most alike.
     """
 
     items: tuple[MLModelSummary, ...]
     total: int
     facets: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)

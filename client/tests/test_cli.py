@@ -47,6 +47,65 @@ def test_search_prints_a_line_a_model_in_a_pipe(hub: Any, run: Callable[..., Res
     assert dict(hub.asked[0].url.params) == {"q": "galaxy", "license": "mit", "limit": "30"}
 
 
+def test_search_sends_the_words_of_the_grammar(hub: Any, run: Callable[..., Result]) -> None:
+    hub.on("GET", "/api/v1/models", {"items": [], "next": None, "total": 0, "facets": {}})
+    words = {
+        "latency": "<5ms",
+        "gain": ">2",
+        "accuracy": ">0.9",
+        "parameters": "<10M",
+        "size": "<100MB",
+        "fair": ">80",
+        "target": "x86-64-avx2",
+        "tolerance": "int8",
+        "by": "lab",
+        "similar": "lab/tiny",
+        "sort": "latency",
+    }
+
+    options = [part for name, value in words.items() for part in (f"--{name}", value)]
+    result = run("search", *options, "--class", "mlp")
+
+    assert result.exit_code == 0
+    sent = dict(hub.asked[0].url.params)
+    assert sent == {**words, "architecture_class": "mlp", "limit": "30"}
+
+
+def test_search_shows_the_speed_that_was_asked_about(hub: Any, run: Callable[..., Result]) -> None:
+    speed = {
+        "build": "b1",
+        "target": "x86-64-avx512",
+        "latency_ns": 8300,
+        "default_ns": 17_264,
+        "gain": 2.08,
+        "tolerance": "int8",
+    }
+    default = {**speed, "gain": 1.0, "latency_ns": 17_264, "tolerance": "exact"}
+    likeness = {"score": 0.93, "alike": ["both are mlp", "same inputs and outputs"]}
+    items = [
+        {**HIT, "speed": speed, "similarity": likeness},
+        {**HIT, "speed": default, "similarity": None},
+    ]
+    hub.on("GET", "/api/v1/models", {"items": items, "next": None, "total": 2, "facets": {}})
+
+    first, second = run("search", "--similar-to", "lab/other").stdout.splitlines()
+
+    fast, alike = first.split("\t")[-2:]
+    assert fast.endswith(" µs on x86-64-avx512, 2.1 times as fast [int8]")
+    assert alike == "93%: both are mlp; same inputs and outputs"
+    assert second.split("\t")[-2:] == ["17.3 µs on x86-64-avx512", ""]
+
+
+def test_a_vain_search_says_what_there_is(hub: Any, run: Callable[..., Result]) -> None:
+    hint = "No model has task:imag. Did you mean image-classification?"
+    hub.on("GET", "/api/v1/models", {"items": [], "next": None, "total": 0, "hints": [hint]})
+
+    result = run("search", "--task", "imag")
+
+    assert result.stdout == ""
+    assert result.stderr == f"No model matches. {hint}\n"
+
+
 def test_search_in_json_has_hits_total_and_facets(hub: Any, run: Callable[..., Result]) -> None:
     facets = {"task": [["image-classification", 1]]}
     hub.on("GET", "/api/v1/models", {"items": [HIT], "next": None, "total": 1, "facets": facets})

@@ -77,6 +77,13 @@ def test_a_wrong_input_is_refused_before_it_runs(
         model(X.astype(np.float64))
 
 
+def test_run_returns_every_output_by_name(client: Client, resolution: dict[str, Any]) -> None:
+    outputs = client.load("lab/tiny").run(X)
+
+    assert list(outputs) == ["y"]
+    np.testing.assert_allclose(outputs["y"], Y)
+
+
 def test_threads_may_share_a_model(client: Client, resolution: dict[str, Any]) -> None:
     model = client.load("lab/tiny")
     results: list[Any] = []
@@ -156,7 +163,7 @@ def test_explain_tells_choice_reason_numbers_and_alternatives(
         "It is the fastest.",
         "0.84 ms median",
         "0.610 of the baseline's time (95 % interval 0.590 to 0.630)",
-        "max |y - ref| 1.2e-07",
+        "relative L2 3.1e-08, largest difference 6.2e-08 of max |ref| (max |y - ref| 1.2e-07)",
         "97.00% (reference 98.00%)",
         "ab" * 32,
         "onnxruntime threads=one [int8]",

@@ -42,7 +42,9 @@ def test_the_recipe_places_the_caller_in_a_run_and_frees_it_afterwards(
     tmp_path: Path, tiny: bytes
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(tiny)
-    (recipe,) = re.findall(r"```python\n(import os\n.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    (recipe,) = re.findall(
+        r"```python not-run\n(import os\n.*?)```", DOCUMENT.read_text(), re.DOTALL
+    )
     command = [sys.executable, "-c", recipe + PROGRAM]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     own, inside = map(set, json.loads(done.stdout))

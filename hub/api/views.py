@@ -21,6 +21,7 @@ from hub.api.parsers import is_storable
 from hub.api.schema import document, page_of
 from registry.errors import Invalid, NotFound
 from registry.pagination import keyset_page
+from registry.search.vocabulary import suggestion
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -107,7 +108,11 @@ class Strict(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            unknown = {name: ["No such field."] for name in data if name not in self.fields}
+            unknown = {
+                name: [f"No such field.{suggestion(name, self.fields)}"]
+                for name in data
+                if name not in self.fields
+            }
             if unknown:
                 raise serializers.ValidationError(unknown)
         return super().to_internal_value(data)

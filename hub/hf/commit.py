@@ -50,7 +50,7 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
             message=message_of(summary, description),
             operations=operations,
             parent_oid=parent,
-            require_license=False,
+            is_checked=False,
             again_ok=True,
         )
         return json_answer(_shape(mlmodel, revision))

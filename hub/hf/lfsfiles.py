@@ -84,5 +84,5 @@ def _shape(file: File) -> dict[str, Any]:
         "filename": file.path,
         "size": file.blob.size_bytes,
         "ref": f"refs/heads/{branch}" if branch else None,
-        "pushedAt": moment(file.revision.created_at),
+        "pushedAt": moment(file.changed_in.created_at),
     }

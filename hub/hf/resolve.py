@@ -22,7 +22,7 @@ from registry.selectors.repository.gate import require_fetch_file
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import file_get, main_path, revision_along
 from registry.states import RepositoryKind
-from registry.tables import File, MLModel
+from registry.tables import File, MLModel, Revision
 
 _GONE = 410
 # Clients read the protocol's code, whatever the status is.
@@ -70,13 +70,13 @@ def _existing(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse
         response: HttpResponseBase = answer(request, missing)
     else:
         cache_control = caching(mlmodel, fixed=name == revision.oid)
-        response = _send(request, mlmodel, file, cache_control)
+        response = _send(request, revision, file, cache_control)
     response.headers["X-Repo-Commit"] = revision.oid
     return response
 
 
 def _send(
-    request: HttpRequest, mlmodel: MLModel, file: File, cache_control: str
+    request: HttpRequest, revision: Revision, file: File, cache_control: str
 ) -> HttpResponseBase:
     etag = file.blob.sha256 if file.is_lfs else file.oid
     response = serve_blob(
@@ -85,11 +85,11 @@ def _send(
         path=file.path,
         cache_control=cache_control,
         etag=etag,
-        version=file.revision,
+        version=revision,
     )
     response.headers["X-Linked-ETag"] = f'"{etag}"'
     response.headers["X-Linked-Size"] = str(file.blob.size_bytes)
-    announce(response, mlmodel, file)
-    if file.path == main_path(file.revision):
-        count_download(request, response, mlmodel)
+    announce(response, revision, file)
+    if file.path == main_path(revision):
+        count_download(request, response, revision.mlmodel)
     return response

@@ -45,7 +45,7 @@ from registry.selectors.storage.reconstruction import (
     xet_hashes,
 )
 from registry.states import Gate
-from registry.tables import File, MLModel, User
+from registry.tables import File, MLModel, Revision, User
 
 _TICKETS, _LINKS = "hub.hf.xetread.ticket", "hub.hf.xetread.chunks"
 #: Clients fetch the chunks of a reconstruction within minutes; after 403 they request it again.
@@ -95,13 +95,17 @@ def offered(mlmodel: MLModel, files: list[File]) -> dict[str, str]:
     )
 
 
-def announce(response: HttpResponseBase, mlmodel: MLModel, file: File) -> None:
-    """Set the headers by which clients find the reconstruction of ``file``, if it has one."""
+def announce(response: HttpResponseBase, revision: Revision, file: File) -> None:
+    """Set the headers by which clients find the reconstruction of ``file``, if it has one.
+
+    ``revision`` comes with its MLModel and namespace.
+    """
+    mlmodel = revision.mlmodel
     xet_hash = offered(mlmodel, [file]).get(file.blob_id)
     if xet_hash is None:
         return
     kind = next(name for name, kind in KINDS.items() if kind == mlmodel.kind)
-    tickets = absolute(f"/api/{kind}/{mlmodel.full_name}/xet-read-token/{file.revision.oid}")
+    tickets = absolute(f"/api/{kind}/{mlmodel.full_name}/xet-read-token/{revision.oid}")
     place = absolute(f"{_PLACE}/v1/reconstructions/{xet_hash}")
     links = f'<{tickets}>; rel="xet-auth", <{place}>; rel="xet-reconstruction-info"'
     earlier = response.headers.get("Link")
@@ -125,7 +129,7 @@ def reconstruct(request: HttpRequest, digest: str, version: str = "v1") -> HttpR
     token, uuid = bearer_claims(request, salt=_TICKETS)
     reader = _Reader(token, uuid)
     mlmodel = reader.repository()
-    file = xet_file_get(mlmodel, digest.lower())
+    file, revision = xet_file_get(mlmodel, digest.lower())
     size = file.blob.size_bytes
     match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
     start, end = (int(match[1]), int(match[2] or size) + 1) if match else (0, size)
@@ -135,7 +139,7 @@ def reconstruct(request: HttpRequest, digest: str, version: str = "v1") -> HttpR
         return outside
     plan = reconstruction(file.blob, start, min(end, size))
     response = json_answer(_shape(plan, reader, file, version))
-    if file.path == main_path(file.revision):
+    if file.path == main_path(revision):
         count_download(request, response, mlmodel)
     return response
 

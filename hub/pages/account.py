@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hub.pages.browsers import browser_of, remember
+from hub.pages.cards import ANY_TOLERANCE, cards_of
 from hub.pages.views import listed, page, signed_in
 from hub.throttling.client import network_of
 from registry.errors import RegistryError
@@ -116,19 +117,22 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
     """Page of a person or an organisation: models, data sets, members, storage."""
     owner = namespace_get(request.user, namespace)
     is_member = may(request.user, role=Role.READ, namespace=owner)
+    results = listed(
+        lambda: catalogue_search(
+            request.user,
+            namespace=owner.name,
+            sort="updated",
+            tolerance=str(ANY_TOLERANCE),
+            cursor=request.GET.get("cursor") or None,
+            with_counts=False,
+        )
+    )
     context = {
         "namespace": owner,
         "person": user_find(owner.name) if owner.kind == NamespaceKind.USER else None,
         "members": members_of(request.user, owner) if is_member else None,
-        "results": listed(
-            lambda: catalogue_search(
-                request.user,
-                namespace=owner.name,
-                sort="updated",
-                cursor=request.GET.get("cursor") or None,
-                with_counts=False,
-            )
-        ),
+        "results": results,
+        "cards": cards_of(request, results) if results else [],
         "datasets": datasets_matching(request.user, namespace=owner).order_by("-id")[:_DATASETS],
         "usage": usage(owner),
         "allowances": allowances(owner) if is_member else (),

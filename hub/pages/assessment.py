@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_POST, require_safe
 
-from hub.pages import scorecharts
+from hub.pages import chart
 from hub.pages.addresses import address
 from hub.pages.frame import frame, repository_page
 from hub.pages.views import act, page
@@ -60,8 +60,7 @@ def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "newest": newest,
         "document": document,
         "lacking": _lacking(document["metrics"]) if document else [],
-        "runs": [(row, points_of(row)) for row in runs],
-        "course": scorecharts.course([_scored_run(row) for row in reversed(runs)]),
+        "history": chart.history([_scored_run(row) for row in reversed(runs)]),
         "pending": open_jobs(revision).filter(kind=JobKind.ASSESS).first(),
         "is_assessable": is_assessable(revision),
         "concept_url": repository_address(mlmodel).concept,
@@ -108,7 +107,7 @@ def report(request: HttpRequest) -> HttpResponseBase:
     data = hub_report(request.user)
     context = {
         "report": data,
-        "chart": scorecharts.distribution(data.percents),
+        "distribution": chart.distribution(data.percents),
         "lists": [
             ("Most FAIR", [(row, points_of(row)) for row in data.best]),
             ("Least FAIR", [(row, points_of(row)) for row in data.least]),
@@ -136,11 +135,13 @@ def _lacking(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def _scored_run(row: Assessment) -> scorecharts.ScoredRun:
+def _scored_run(row: Assessment) -> chart.ScoredRun:
     points = points_of(row)
     percent = 100 * points.points / points.of if points.of else 0.0
     label = (
         f"{row.created_at:%Y-%m-%d %H:%M}: {points.points:g} of {points.of:g} points, "
         f"version {row.revision.oid[:10]}"
     )
-    return scorecharts.ScoredRun(row.created_at, percent, label)
+    score = f"{points.points:g} of {points.of:g}"
+    version = chart.LinkedText(row.revision.oid[:10], f"?revision={row.revision.oid}")
+    return chart.ScoredRun(row.created_at, percent, label, score, version)

@@ -6,14 +6,16 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
+from hub.pages import chart
 from hub.pages.views import page
 from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.selectors.results.build import build_get
+from registry.selectors.results.nodetime import baseline_of, node_times
 from registry.selectors.results.profile import hottest, profile_of, summary
 from registry.selectors.results.reproduction import history
 from registry.selectors.results.testtensor import test_path, test_sets
-from registry.tables import MLModel, Revision, TestTensor
+from registry.tables import Build, MLModel, Profile, Revision, TestTensor
 
 _HOTTEST_CALLS = 20
 _REPRODUCTIONS = 20
@@ -51,8 +53,20 @@ def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
         "gap": totals["gap_ns"] / max(totals["total_ns"], 1),
         "precisions": [(name, ns, ns / sum_ns) for name, ns in totals["precisions"].items()],
         "hottest": [(site, site.median_ns / sum_ns) for site in hottest(profile, _HOTTEST_CALLS)],
+        "bars": _bars(row, profile),
     }
     return render(request, "mlmodel/build.html", context)
+
+
+def _bars(build: Build, profile: Profile) -> chart.Chart | None:
+    """Time by node: in the default and in this build, if the default has a profile as well."""
+    baseline = None if build.is_baseline else baseline_of(build)
+    before = Profile.objects.filter(build=baseline).first() if baseline else None
+    profiles, names = [profile], ["this build"]
+    if before:
+        profiles, names = [before, profile], ["default", "this build"]
+    parts = [chart.Part(each.label, each.times_ns) for each in node_times(profiles)]
+    return chart.bars(parts, names)
 
 
 def shown_sets(mlmodel: MLModel, revision: Revision) -> tuple[list[ShownTestSet], int]:

@@ -1,8 +1,8 @@
-"""The citation panel of a card: identifiers, citations, metadata formats, embedded record."""
+"""How a version is cited: identifiers, citations, metadata formats; the record within its page."""
 
 from typing import Any
 
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 
 from registry.fair import ark, citation
 from registry.fair.description import Description
@@ -16,8 +16,7 @@ _NOUNS = {"model": "Model", "dataset": "Data set"}
 
 
 def cited(description: Description) -> dict[str, Any]:
-    """The context of ``mlmodel/cite.html`` and of the record in the head of the page."""
-    score = description.fair
+    """The context of ``mlmodel/cite.html`` and ``mlmodel/record.html``."""
     here = f"{description.hub.url}/"
     return {
         "description": description,
@@ -36,10 +35,20 @@ def cited(description: Description) -> dict[str, Any]:
         "papers": [(one, iri(one.url)) for one in description.papers],
         "is_test_ark": ark.is_test(description.pid),
         "metadata_license": METADATA_LICENSE,
-        "fair_share": score.points / score.of if score and score.of else None,
-        # jsonld.embedded() escapes what could end the script element.
-        "record": mark_safe(jsonld.embedded(description)),  # noqa: S308
+        "fair_share": fair_share(description),
     }
+
+
+def fair_share(description: Description) -> float | None:
+    """Earned share of the FAIR points, 0 to 1; ``None`` before the first assessment."""
+    score = description.fair
+    return score.points / score.of if score and score.of else None
+
+
+def embedded_record(description: Description) -> SafeString:
+    """JSON-LD for a script element of the landing page."""
+    # jsonld.embedded() escapes what could end the script element.
+    return mark_safe(jsonld.embedded(description))  # noqa: S308
 
 
 def reference(description: Description) -> str:

@@ -51,7 +51,7 @@ def raw(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """The bytes of a file."""
     require_fetch(request.user, mlmodel)
     _, revision, path = revision_along(mlmodel, place.rstrip("/"))
-    return served.file_response(request, file_get(revision, path))
+    return served.file_response(request, file_get(revision, path), revision)
 
 
 def _crumbs(path: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from registry.states import RepositoryKind, Visibility
+from registry.validation.card_edit import edit
 
 
 class NewModelForm(forms.Form):
@@ -28,7 +29,7 @@ class NewModelForm(forms.Form):
         empty_value=None,
         choices=[
             ("", "the owner's default: public, unless an organisation chose private"),
-            (Visibility.PUBLIC, "public: everybody can find and load it"),
+            (Visibility.PUBLIC, "public: everybody can find and load it once it passed its checks"),
             (Visibility.PRIVATE, "private: members of its owner only"),
         ],
     )
@@ -53,12 +54,22 @@ class _ManyFiles(forms.FileField):
 
 
 class UploadForm(forms.Form):
-    """Files, card and message of one commit."""
+    """Files, card, license and message of one commit.
+
+    Args:
+        asks_license: Whether the repository has no license yet, so that the form asks for it.
+    """
 
     uploads = _ManyFiles(
         required=False,
         label="Files",
         help_text="Of a model: model.onnx, its external data, samples.npz with test tensors",
+    )
+    license = forms.CharField(
+        max_length=200,
+        required=False,
+        help_text="An SPDX expression such as apache-2.0 or mit: without a license, nobody is "
+        "permitted to use the files. It is written into the card.",
     )
     card = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
@@ -70,10 +81,17 @@ class UploadForm(forms.Form):
     )
     message = forms.CharField(max_length=500, required=False, label="What changed")
 
-    def contents(self) -> Iterator[tuple[str, BinaryIO]]:
-        """Path and bytes of each file of the commit."""
+    def __init__(self, *args: Any, asks_license: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not asks_license:
+            del self.fields["license"]
+
+    def contents(self, name: str) -> Iterator[tuple[str, BinaryIO]]:
+        """Path and bytes of each file of the commit to the repository ``name``."""
         # Browsers send CRLF from a text area.
         card = self.cleaned_data["card"].replace("\r\n", "\n")
+        if license_id := self.cleaned_data.get("license", "").strip():
+            card = edit(card if card.strip() else f"# {name}\n", {"license": license_id})
         if card.strip():
             yield "README.md", io.BytesIO(card.encode())
         for file in self.cleaned_data["uploads"]:

@@ -22,6 +22,7 @@ from registry.selectors.repository.mlmodel import (
 )
 from registry.selectors.repository.revision import refs_of, revision_get
 from registry.selectors.results.graph import graph_of
+from registry.selectors.results.runnable import not_runnable
 from registry.states import Gate, RepositoryKind, Role
 from registry.tables import MLModel, Revision
 
@@ -82,6 +83,7 @@ def frame(
     """
     revision_name = revision_name or request.GET.get("revision") or mlmodel.default_branch
     revision = revision or revision_get(mlmodel, revision_name)
+    revision.mlmodel = mlmodel
     graph = graph_of(revision)
     return {
         "section": "datasets" if mlmodel.kind == RepositoryKind.DATASET else "models",
@@ -91,6 +93,7 @@ def frame(
         "revision_name": revision_name,
         "refs": refs_of(mlmodel),
         "graph": graph,
+        "not_runnable": not_runnable(revision),
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
         "may_fetch": may_fetch(request.user, mlmodel),
         "is_liked": is_liked(request.user, mlmodel),

@@ -5,17 +5,28 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from hub.pages import charts
+from hub.pages import chart
 from hub.pages.addresses import newest_first
+from hub.pages.frame import repository_page
+from hub.pages.progress import announcement, gain_so_far, summary_of
 from hub.pages.views import page
+from registry.selectors.access import may
+from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.reproduction import of_job
-from registry.selectors.work.job import events_of, job_get, jobs_of, trials_of
+from registry.selectors.work.job import (
+    best_trials,
+    events_of,
+    job_get,
+    job_version,
+    jobs_of,
+    trials_of,
+)
 from registry.selectors.work.queue import waits_of
 from registry.services.work.job import job_cancel
-from registry.states import JOB_ENDED, JobKind, JobState
-from registry.tables import Trial
+from registry.states import JOB_ENDED, JobKind, JobState, Role
+from registry.tables import MLModel
 
 #: Status at which htmx stops polling.
 _STOP_POLLING = 286
@@ -41,29 +52,42 @@ def jobs(request: HttpRequest) -> HttpResponseBase:
         "kind": request.GET.get("kind", ""),
         "live": any(job.state not in JOB_ENDED for job in shown),
     }
-    template = "job/rows.html" if request.htmx else "job/list.html"  # type: ignore[attr-defined]
-    return render(request, template, context)
+    if request.htmx:  # type: ignore[attr-defined]
+        status = 200 if context["live"] else _STOP_POLLING
+        return render(request, "job/rows.html", context, status=status)
+    return render(request, "job/list.html", context)
 
 
 @page
 def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """One job: progress, trials so far, log."""
+    """One job: progress, course of the search, log.
+
+    While it runs, htmx fetches the progress each second, and the rest if the version of the job is
+    not the one in the parameter ``seen``.
+    """
     row = job_get(request.user, str(uuid))
-    trials = list(trials_of(row))
-    ended = row.state in JOB_ENDED
+    version = job_version(row)
+    best = best_trials([row]).get(row.pk)
     context = {
         "section": "jobs",
         "job": row,
-        "ended": ended,
+        "ended": row.state in JOB_ENDED,
         "wait": waits_of([row]).get(row.pk),
-        "trials": trials,
-        "course": charts.search_course([_point(trial) for trial in trials]),
+        "version": version,
+        "best": best,
+        "gain": gain_so_far(best),
+        "may_cancel": may(request.user, role=Role.WRITE, namespace=row.revision.mlmodel.namespace),
+    }
+    is_live = request.htmx  # type: ignore[attr-defined]
+    if is_live and request.GET.get("seen") == version:
+        return render(request, "job/status.html", context)
+    context |= {
+        "course": chart.course(list(trials_of(row))),
         "events": events_of(row),
         "reproductions": of_job(row),
+        "announcement": announcement(row, best),
     }
-    if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "job/live.html", context, status=_STOP_POLLING if ended else 200)
-    return render(request, "job/page.html", context)
+    return render(request, "job/live.html" if is_live else "job/page.html", context)
 
 
 @page
@@ -76,13 +100,10 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     return redirect("job", uuid=uuid)
 
 
-def _point(trial: Trial) -> charts.Point:
-    options = ", ".join(f"{name}={value}" for name, value in trial.candidate["options"].items())
-    result = f"{trial.ratio:.3f}×" if trial.ratio else trial.outcome
-    return charts.Point(
-        number=trial.number,
-        ratio=trial.ratio,
-        low=trial.ratio_low,
-        high=trial.ratio_high,
-        label=f"{trial.number}: {trial.candidate['backend']} {options}: {result}",
-    )
+@repository_page
+@require_safe
+def summary(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """One line about the jobs of a revision, which htmx fetches while one is open."""
+    revision = revision_get(mlmodel, request.GET.get("revision") or None)
+    context = {"mlmodel": mlmodel, "revision": revision, "summary": summary_of(revision)}
+    return render(request, "job/summary.html", context)

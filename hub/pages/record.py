@@ -2,16 +2,16 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
-from hub.pages import charts
+from hub.pages import chart, snippets
 from hub.pages.addresses import newest_first
 from hub.pages.views import page
+from hub.pages.ways import is_closed
 from registry.selectors.access import readable_records
 from registry.selectors.results.record import record_get
-
-_SAMPLES_SHOWN = 5000
 
 
 @page
@@ -29,18 +29,24 @@ def records(request: HttpRequest) -> HttpResponseBase:
 def record(request: HttpRequest, record_id: str) -> HttpResponseBase:
     """A record: figures, samples, protocol, machine."""
     row = record_get(request.user, record_id)
-    samples = _milliseconds(row.document)
     context = {
         "record": row,
         "document": row.document,
-        "histogram": charts.histogram(samples["candidate"], samples["baseline"], "ms"),
+        "histogram": chart.histogram(*_samples_ns(row.document)),
+        "measure_again": snippets.measure_again(
+            settings.HUB_URL,
+            row.id,
+            runtime=row.document["config"]["backend"],
+            sign_in=is_closed(row.revision.mlmodel),
+        ),
     }
     return render(request, "record/page.html", context)
 
 
-def _milliseconds(document: dict[str, Any]) -> dict[str, list[float]]:
+def _samples_ns(document: dict[str, Any]) -> tuple[list[float], list[float]]:
+    """All samples of the build and of the default."""
     blocks = document["samples"]["blocks"]
-    return {
-        side: [ns / 1e6 for block in blocks for ns in block[f"{side}_ns"]][:_SAMPLES_SHOWN]
-        for side in ("candidate", "baseline")
-    }
+    build, default = (
+        [ns for block in blocks for ns in block[f"{side}_ns"]] for side in ("candidate", "baseline")
+    )
+    return build, default

@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
+from hub.pages.cards import ANY_TOLERANCE
 from hub.pages.views import page
 from registry.selectors.results.best import largest_gains
 from registry.selectors.work import device as device_selector
@@ -28,6 +29,6 @@ def target(request: HttpRequest, slug: str) -> HttpResponseBase:
         "section": "targets",
         "target": row,
         "devices": [d for d in device_selector.devices() if d.target_id == row.pk],
-        "fastest": largest_gains(request.user, target=row, limit=20),
+        "fastest": largest_gains(request.user, target=row, tolerance=ANY_TOLERANCE, limit=20),
     }
     return render(request, "target/page.html", context)

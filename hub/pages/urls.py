@@ -1,12 +1,14 @@
 """URL configuration of the pages. Namespaces come last: their addresses match almost anything."""
 
 from django.urls import URLPattern, path
+from django.views.generic import RedirectView
 
 from hub.pages import (
     account,
     answers,
     assessment,
     build,
+    catalogue,
     commit,
     device,
     discussion,
@@ -15,9 +17,13 @@ from hub.pages import (
     gate,
     home,
     job,
+    landing,
     lineage,
     lines,
+    manual,
     mlmodel,
+    organisation,
+    password,
     person,
     record,
     settings,
@@ -31,7 +37,8 @@ from registry.states import RepositoryKind
 
 #: Name, rest of the address after ``namespace/name``, and view: for models and data sets.
 _SHARED: list[tuple[str, str, View]] = [
-    ("card", "", mlmodel.card),
+    ("card", "", landing.card),
+    ("cite", "/cite", landing.cite),
     ("tree", "/tree/<path:place>", files.tree),
     ("blob", "/blob/<path:place>", files.blob),
     ("raw", "/raw/<path:place>", files.raw),
@@ -68,6 +75,7 @@ _SHARED: list[tuple[str, str, View]] = [
 _BUILT: list[tuple[str, str, View]] = [
     ("builds", "/builds", mlmodel.builds),
     ("jobs", "/jobs", mlmodel.jobs),
+    ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),
 ]
 
@@ -84,7 +92,7 @@ def _repository(
 
 urlpatterns = [
     path("", home.home, name="home"),
-    path("models", home.catalogue, name="catalogue"),
+    path("models", catalogue.catalogue, name="catalogue"),
     path("datasets", home.datasets, name="datasets"),
     path("new", mlmodel.new, name="new"),
     path("targets", target.targets, name="targets"),
@@ -97,12 +105,41 @@ urlpatterns = [
     path("builds/<uuid:uuid>", build.build, name="build"),
     path("fair", assessment.report, name="fair"),
     path("docs/errors", views.error_codes, name="docs-errors"),
+    path("docs", RedirectView.as_view(pattern_name="manual")),
+    path("docs/", manual.manual, name="manual"),
+    path("docs/<path:place>", manual.manual),
     path("device", device.device, name="device"),
     path("login", account.Login.as_view(), name="login"),
     path("logout", account.Logout.as_view(), name="logout"),
+    path("login/reset", password.Reset.as_view(), name="reset"),
+    path("login/reset/sent", password.ResetSent.as_view(), name="reset-sent"),
+    path(
+        "login/reset/<str:uidb64>/<str:token>",
+        password.ResetConfirm.as_view(),
+        name="reset-confirm",
+    ),
     path("signup", account.signup, name="signup"),
     path("settings/profile", person.profile, name="profile"),
     path("settings/profile/<str:namespace>", person.organisation, name="profile-organisation"),
+    path("settings/password", password.password, name="password"),
+    path("settings/organisations", organisation.organisations, name="organisations"),
+    path("settings/organisations/<str:namespace>", organisation.members, name="members"),
+    path("settings/organisations/<str:namespace>/members", organisation.member, name="member-set"),
+    path(
+        "settings/organisations/<str:namespace>/leave",
+        organisation.leave,
+        name="organisation-leave",
+    ),
+    path(
+        "settings/organisations/<str:namespace>/transfer",
+        organisation.transfer,
+        name="organisation-transfer",
+    ),
+    path(
+        "settings/organisations/<str:namespace>/delete",
+        organisation.delete,
+        name="organisation-delete",
+    ),
     path("settings/tokens", account.tokens, name="tokens"),
     path("settings/tokens/<uuid:uuid>/revoke", account.revoke, name="token-revoke"),
     path("settings/access", account.access, name="access"),

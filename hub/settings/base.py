@@ -7,6 +7,7 @@ import dj_database_url
 from hub.settings.environment import *  # noqa: F403
 from hub.settings.environment import DATABASE_URL, HUB_URL, LOG_LEVEL, STATIC_DIR
 from hub.settings.limits import *  # noqa: F403
+from hub.settings.mail import *  # noqa: F403
 from hub.settings.storage import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -14,6 +15,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 CSRF_TRUSTED_ORIGINS = [HUB_URL]
 
 INSTALLED_APPS = [
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -91,6 +93,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Seconds for which the link in a message is valid.
+PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -100,6 +104,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 LANGUAGE_CODE = "en-gb"
 USE_I18N = True
+
+# Built by `make docs`.
+MANUAL_DIR = BASE_DIR / "hub" / "manual"
 
 STATIC_URL = "/static/"
 STATIC_ROOT = STATIC_DIR

@@ -10,6 +10,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,9 @@ class Variable:
 variables: dict[str, Variable] = {}
 #: Variable name to the problem with its value.
 problems: dict[str, str] = {}
+
+#: Names of this machine for itself, as in the header field Host.
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 # sockaddr_un holds 108 bytes on Linux, 104 elsewhere, with a final zero.
 _LONGEST_SOCKET_PATH = 104
@@ -100,9 +104,9 @@ class SettingsSection:
             return default
         return value
 
-    def words(self, name: str, default: str, *, about: str) -> list[str]:
+    def words(self, name: str, default: str, *, about: str, shown: str) -> list[str]:
         """Comma-separated words."""
-        self._register(name, "words separated by commas", default, about)
+        self._register(name, "words separated by commas", shown, about)
         value = os.environ.get(name, default)
         return [word.strip() for word in value.split(",") if word.strip()]
 
@@ -113,6 +117,15 @@ class SettingsSection:
 
     def _register(self, name: str, kind: str, default: str, about: str) -> None:
         variables.setdefault(name, Variable(name, kind, default, about, self._title))
+
+
+def host_of(url: str) -> str:
+    """The host name of an address, as in the header field Host; "" if it is malformed."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    return f"[{host}]" if ":" in host else host
 
 
 def socket_path(data_dir: Path) -> Path:

@@ -1,11 +1,11 @@
-"""Values that operators set by environment variables; those of the storage are in ``storage``.
+"""Operators' values, set by environment variables; ``storage``, ``limits``, ``mail`` have more.
 
-docs/settings.md is generated from both files: ``make docs-settings``.
+docs/settings.md is generated from these modules: ``make docs-settings``.
 """
 
 from pathlib import Path
 
-from hub.settings.env import SettingsSection, socket_path
+from hub.settings.env import LOOPBACK, SettingsSection, host_of, socket_path
 
 _services = SettingsSection("Data, database and broker")
 DATA_DIR = _services.folder(
@@ -77,7 +77,8 @@ HUB_URL = _web.text(
 ).rstrip("/")
 ALLOWED_HOSTS = _web.words(
     "HPCFAIR_HOSTS",
-    "localhost,127.0.0.1,[::1]",
+    ",".join(dict.fromkeys((*LOOPBACK, host_of(HUB_URL)))),
+    shown="localhost,127.0.0.1,[::1] and the host of `HPCFAIR_URL`",
     about="Host names that requests may be addressed to.",
 )
 INSIDE_URL = _web.text(

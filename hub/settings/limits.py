@@ -55,6 +55,9 @@ LIMIT_SIGNINS = _quota(
     "HPCFAIR_LIMIT_SIGNINS", 600, "Attempts to sign in by password in 5 minutes from one address"
 )
 LIMIT_SIGNUPS = _quota("HPCFAIR_LIMIT_SIGNUPS", 60, "Accounts created in an hour from one address")
+LIMIT_RESETS = _quota(
+    "HPCFAIR_LIMIT_RESETS", 30, "Links for a new password requested in an hour from one address"
+)
 LIMIT_DEVICES = _quota(
     "HPCFAIR_LIMIT_DEVICES",
     600,

@@ -23,7 +23,30 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "Password of the account that `manage.py user` makes.",
         ),
         ("HPCFAIR_PORT", "whole number", "8000", "Port of the proxy in `docker-compose.yml`."),
-        ("POSTGRES_PASSWORD", "text", "hpcfair", "Database password in `docker-compose.yml`."),
+        (
+            "POSTGRES_PASSWORD",
+            "text",
+            "none",
+            "Database password in `docker-compose.yml`: letters and digits.",
+        ),
+        (
+            "HPCFAIR_BACKUP",
+            "folder",
+            "the volume `backup`",
+            "Folder of the service `backup`, which user 1000 can write.",
+        ),
+        (
+            "HPCFAIR_GPU_TARGET",
+            "text",
+            "gpu",
+            "`HPCFAIR_TARGET` of the service `gpu-tuner`.",
+        ),
+        (
+            "HPCFAIR_GPU_DEVICE",
+            "text",
+            "as `HPCFAIR_DEVICE`",
+            "`HPCFAIR_DEVICE` of the service `gpu-tuner`.",
+        ),
     ),
     "Client": (
         ("HPCFAIR_URL", "text", "http://127.0.0.1:8000", "Address of the hub."),
@@ -38,7 +61,7 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
         ("HPCFAIR_OFFLINE", "true or false", "false", "Use the cache only, never the network."),
         ("HPCFAIR_DOI_RESOLVER", "text", "https://doi.org", "Resolver of DOIs."),
         ("HPCFAIR_SIGNED", "true or false", "false", "Refuse what the hub did not sign."),
-        ("HPCFAIR_QUIET", "true or false", "false", "Show no progress bars."),
+        ("HPCFAIR_QUIET", "true or false", "false", "Show no progress bars and no hints."),
     ),
     "Tests": (
         (

@@ -7,10 +7,12 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from hub.pages import charts
+from hub.pages import speedwords
+from hub.pages.interval import interval_mark
 
 register = template.Library()
 
+_VERDICTS = {"same": "the same within noise", "unstable": "inconclusive"}
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -39,12 +41,8 @@ def latency(ns: float | None) -> str:
 
 @register.filter
 def speedup(ratio: float | None) -> str:
-    """A latency ratio -> ``1.92× faster``, ``same`` or ``1.10× slower``."""
-    if not ratio:
-        return ""
-    if ratio < 1:
-        return f"{1 / ratio:.2f}× faster"
-    return "same" if ratio == 1 else f"{ratio:.2f}× slower"
+    """A ratio of latencies to the default's -> ``1.92 times as fast``; "" if unknown."""
+    return speedwords.speed(ratio) if ratio else ""
 
 
 @register.filter
@@ -84,19 +82,45 @@ def short(oid: str) -> str:
 @register.simple_tag
 def interval(ratio: float, low: float | None, high: float | None) -> SafeString:
     """A ratio and its interval as a small plot."""
-    return charts.interval(ratio, ratio if low is None else low, ratio if high is None else high)
-
-
-@register.filter
-def scientific(value: float) -> str:
-    """0.0000123 -> ``1.2e-05``."""
-    return f"{value:.1e}"
+    return interval_mark(ratio, ratio if low is None else low, ratio if high is None else high)
 
 
 @register.filter
 def percent(share: float) -> str:
     """0.9731 -> ``97.3 %``."""
     return f"{share * 100:.1f} %"
+
+
+@register.filter
+def share_of_largest(share: float) -> str:
+    """A largest relative error -> ``0.012 % of the largest output``."""
+    shown = f"{share * 100:.2g} %" if share == 0 or share >= 1e-6 else f"{share:.1e}"
+    return f"{shown} of the largest output"
+
+
+@register.filter
+def deviation(figures: dict[str, Any]) -> str:
+    """The largest absolute error with its scale -> ``14, at most 0.012 % of the largest output``.
+
+    Both are the worst over all outputs, perhaps of different ones. Empty without figures.
+    """
+    largest, share = figures.get("max_absolute"), figures.get("max_relative")
+    parts = [] if largest is None else [f"{largest:.2g}"]
+    if share is not None:
+        parts.append(f"{'at most ' if parts else ''}{share_of_largest(share)}")
+    return ", ".join(parts)
+
+
+@register.filter
+def entry(group: dict[str, Any], key: str) -> str:
+    """One value of a record's group for people; an absolute error with its scale."""
+    return deviation(group) if key == "max_absolute" else plain(group[key])
+
+
+@register.filter
+def verdict(name: str) -> str:
+    """A verdict in words: ``unstable`` -> ``inconclusive``."""
+    return _VERDICTS.get(name, name)
 
 
 @register.filter

@@ -43,6 +43,7 @@ class Limit:
 # Cheap refusals only: registry.services.people.signin counts wrong passwords.
 SIGN_IN = Limit("signin", "attempts to sign in", _WINDOW_S, "LIMIT_SIGNINS")
 SIGN_UP = Limit("signup", "new accounts", _HOUR_S, "LIMIT_SIGNUPS")
+RESET = Limit("reset", "requests for a new password", _HOUR_S, "LIMIT_RESETS")
 DEVICE = Limit("device", "sign-ins of programs", _HOUR_S, "LIMIT_DEVICES")
 SEARCH = Limit(
     "search",
@@ -66,7 +67,8 @@ _API = r"/api/(?:v1/)?(?:models|datasets)"
 # have limits of their own for the steps of signing in.
 _FREE = re.compile(r"/xet/.*|/api/lfs/.*|/oauth/token|/v1/telemetry|/logout")
 _POSTS: list[tuple[re.Pattern[str], Limit]] = [
-    (re.compile(r"/login"), SIGN_IN),
+    (re.compile(r"/login|/settings/password"), SIGN_IN),
+    (re.compile(r"/login/reset"), RESET),
     (re.compile(r"/signup"), SIGN_UP),
     (re.compile(r"/oauth/device"), DEVICE),
     (re.compile(rf"{_REPOSITORY}(?:\.git)?/git-upload-pack"), ARCHIVE),

@@ -67,6 +67,23 @@ def counts_of(searcher: tantivy.Searcher, parsed: Query, readers: Sequence[str])
     return _counts(searcher, _counting(parsed, readers, matching), matching)
 
 
+def values_of(searcher: tantivy.Searcher, facet: str, readers: Sequence[str]) -> list[str]:
+    """Values of a facet that these readers see, most frequent first.
+
+    Of a large hub those of a share of the models.
+    """
+    query = plan.any_of(readers)
+    divisor = _divisor(searcher, query)
+    counted = _facets(searcher, query, [facet], divisor, _COUNTED_VALUES)
+    return [value for value, _ in counted[facet]]
+
+
+def number_of(searcher: tantivy.Searcher, query: IndexQuery) -> int:
+    """Number of documents that match."""
+    # The binding's type stub lacks ``count``.
+    return int(searcher.search(query, 1).count)  # type: ignore[attr-defined]
+
+
 def _counting(
     parsed: Query, readers: Sequence[str], matching: IndexQuery
 ) -> list[tuple[IndexQuery, Sequence[str]]]:
@@ -91,7 +108,7 @@ def _counts(
         divisor = _divisor(searcher, query)
         all_exact = all_exact and divisor == 1
         facets |= _facets(searcher, query, names, divisor)
-    total = _number(searcher, matching) if is_exact else EXACT
+    total = number_of(searcher, matching) if is_exact else EXACT
     return Counts(total, is_exact, {name: facets[name] for name in FACETS}, all_exact)
 
 
@@ -99,7 +116,7 @@ def _divisor(searcher: tantivy.Searcher, query: IndexQuery) -> int:
     """The share in which to count a result: 1 for all, of at most :data:`EXACT`."""
     if not _is_large(searcher):
         return 1
-    estimate = SMALLEST * _number(searcher, _within(query, SMALLEST))
+    estimate = SMALLEST * number_of(searcher, _within(query, SMALLEST))
     if estimate <= EXACT:
         return 1
     return next((one for one in reversed(SHARES) if estimate <= one * EXACT), SMALLEST)
@@ -137,11 +154,6 @@ def _ordered(values: Mapping[str, int], listed: int) -> list[tuple[str, int]]:
 
 def _within(query: IndexQuery, divisor: int) -> IndexQuery:
     return plan.both(query, plan.any_of([share_term(divisor)]))
-
-
-def _number(searcher: tantivy.Searcher, query: IndexQuery) -> int:
-    # The binding's type stub lacks ``count``.
-    return int(searcher.search(query, 1).count)  # type: ignore[attr-defined]
 
 
 def _is_large(searcher: tantivy.Searcher) -> bool:
@@ -185,7 +197,7 @@ def _count_overview(searcher: tantivy.Searcher, key: Path) -> None:
         public = plan.any_of([reader_public()])
         with engine():
             facets = _facets(searcher, public, FACETS, 1, _COUNTED_VALUES)
-            counts = Counts(_number(searcher, public), facets=facets)
+            counts = Counts(number_of(searcher, public), facets=facets)
         _overviews[key] = time.monotonic(), counts
     except Broken:
         # The generation was replaced meanwhile; a later search counts in the new one.

@@ -7,16 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Max, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from registry.errors import RegistryError
 from registry.search import fit
 from registry.search import signature as signatures
+from registry.search.comparisons import encode
 from registry.search.parser import fold
-from registry.search.schema import grams, share_term, shares_of, spellings, term
+from registry.search.schema import ANY, grams, share_term, shares_of, spellings, term
+from registry.search.vocabulary import NUMBERS
 from registry.states import RefKind, RepositoryKind, Visibility
 from registry.storage import blob_store
-from registry.tables import Build, File, Graph, MLModel, Ref
+from registry.tables import Assessment, BestBuild, Build, File, Graph, MLModel, Ref
 
 Document = dict[str, Any]
 
@@ -112,11 +115,24 @@ def _document(mlmodel: MLModel, facts: "_Facts") -> Document:
         "by_updated": f"{updated_us:020d}-{mlmodel.pk:020d}",
         "by_downloads": f"{mlmodel.downloads:020d}-{mlmodel.pk:020d}",
         "by_name": f"{namespace}/{name}".lower(),
+        **_numbers(mlmodel, facts),
         **folded,
         "structure": graph.graph_hash if graph else [],
         # Not a field of the index: the writer stores it with the structure.
         "embedding": (graph.architecture_class, graph.embedding) if graph else None,
     }
+
+
+def _numbers(mlmodel: MLModel, facts: "_Facts") -> Document:
+    graph = facts.graphs.get(mlmodel.pk)
+    numbers = {
+        "parameters": graph.parameters if graph else mlmodel.parameters,
+        "size": facts.sizes.get(mlmodel.pk),
+        "fair": facts.fair_scores.get(mlmodel.pk),
+    }
+    fields: Document = {key: encode(value) for key, value in numbers.items() if value is not None}
+    speeds = facts.speeds.get(mlmodel.pk)
+    return {**fields, "speed": speeds} if speeds else fields
 
 
 def _reader_terms(mlmodel: MLModel) -> Iterator[str]:
@@ -141,7 +157,12 @@ class _Facts:
         heads = Ref.objects.filter(
             mlmodel__in=keys, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
         )
-        owner = {revision: pk for pk, revision in heads.values_list("mlmodel_id", "revision_id")}
+        columns = ("mlmodel_id", "revision_id", "revision__size_bytes")
+        rows = list(heads.values_list(*columns))
+        owner = {revision: pk for pk, revision, _ in rows}
+        self.sizes = {pk: size_bytes for pk, _, size_bytes in rows}
+        self.fair_scores = fair_scores(keys, owner)
+        self.speeds = _speeds(keys)
         graphs = Graph.objects.filter(revision__in=owner, is_primary=True).order_by("-path")
         # Of several primary graphs the first by path is used, as by graph_of.
         self.graphs = {owner[graph.revision_id]: graph for graph in graphs}
@@ -151,11 +172,45 @@ class _Facts:
         for revision, slug in builds.values_list("graph__revision_id", "target__slug").distinct():
             self.targets[owner[revision]].append(slug)
 
-        readmes = File.objects.filter(revision__in=owner, path="README.md")
+        readmes = File.objects.of(owner.keys()).filter(path="README.md")
         self.readmes = {
             owner[revision]: _readme(sha256)
-            for revision, sha256 in readmes.values_list("revision_id", "blob_id")
+            for revision, sha256 in readmes.values_list("series__revisions", "blob_id")
         }
+
+
+def fair_scores(mlmodels: Iterable[int], heads: Iterable[int]) -> dict[int, float]:
+    """FAIR scores in percent by key of the MLModel.
+
+    Of the newest assessment of the head; of any version if the head was not assessed yet.
+    """
+    rows = Assessment.objects.filter(revision__mlmodel__in=mlmodels).order_by()
+    newest = rows.values("revision__mlmodel").annotate(
+        newest=Coalesce(Max("pk", filter=Q(revision__in=heads)), Max("pk"))
+    )
+    scored = Assessment.objects.filter(pk__in=newest.values("newest"), most__gt=0)
+    columns = ("revision__mlmodel", "points", "most")
+    return {pk: 100 * points / most for pk, points, most in scored.values_list(*columns)}
+
+
+def _speeds(mlmodels: Iterable[int]) -> dict[int, Document]:
+    """By key of the MLModel: target, tolerance class and column to encoded numbers."""
+    numbers = {one.column: one for one in NUMBERS.values() if one.is_speed}
+    columns = ("mlmodel", "target__slug", "tolerance", "p50_ns", "ratio", "accuracy")
+    speeds: dict[int, Document] = {}
+    for pk, slug, tolerance, *values in BestBuild.objects.filter(mlmodel__in=mlmodels).values_list(
+        *columns
+    ):
+        # The columns of the index, in the order of the table's.
+        for column, value in zip(("ns", "ratio", "accuracy"), values, strict=True):
+            if value is None:
+                continue
+            best = min if numbers[column].is_least_best else max
+            of_model = speeds.setdefault(pk, {})
+            for target in (slug, ANY):
+                place = of_model.setdefault(target, {}).setdefault(tolerance, {})
+                place[column] = best(place.get(column, encode(value)), encode(value))
+    return speeds
 
 
 def _readme(sha256: str) -> str:

@@ -10,6 +10,8 @@ updated    last change, newest first            its sort key: pages neither repe
 downloads  downloads as last indexed, most      model when others are added or deleted; a
            first                                changed model moves to its new position
 name       ``namespace/name``, without case
+numbers    latency, gain, accuracy, parameters, the number and the key: as above
+           size or FAIR score, then newest first (``number_order.py``)
 similarity same architecture class first, then  class, cosine, graph hash, name: as above
            cosine of structure embeddings,
            then name
@@ -31,20 +33,17 @@ import tantivy
 from tantivy import Order
 from tantivy import Query as IndexQuery
 
-from registry.search import generations
-from registry.search.parser import Sort
+from registry.search import generations, sampling
 from registry.search.plan import any_of, both
 from registry.search.schema import SCHEMA, SMALLEST, between, share_term
 from registry.search.structures import groups
+from registry.search.vocabulary import Sort
 from registry.tables import Graph
 
 #: Upper bound on hits by relevance; other orders list all.
 DEEPEST_RANK = 10_000
 #: Structures of a result up to which they are looked up by hash, and structures looked up at first.
 _FEW, _FIRST_STRUCTURES = 10_000, 64
-#: Documents from which the sort key is bounded before the hits are sorted, and hits in a share of
-#: the documents that give the bound.
-_LARGE, _SAMPLE = 200_000, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,21 @@ class BySortKey:
             # Positions come from signed cursors, so ``between`` may trust its bounds.
             low, high = (after, "*") if self.order == Order.Asc else ("*", after)
             query = both(matching, between(self.field, low, high))
-        narrowed = _narrowed(searcher, query, self.field, limit, self.order)
+        narrowed = sampling.narrowed(searcher, query, limit, self._bound)
         hits = _sorted_hits(searcher, narrowed, self.field, limit, self.order)
         if len(hits) < limit and narrowed is not query:
             return _sorted_hits(searcher, query, self.field, limit, self.order)
         return hits
+
+    def _bound(
+        self, searcher: tantivy.Searcher, query: IndexQuery, depth: int
+    ) -> IndexQuery | None:
+        hits = _sorted_hits(searcher, query, self.field, depth, self.order)
+        if len(hits) < depth:
+            return None
+        key = hits[-1].position
+        low, high = ("*", key) if self.order == Order.Asc else (key, "*")
+        return between(self.field, low, high)
 
 
 class ByRelevance:
@@ -224,23 +233,3 @@ def _sorted_hits(
     hits = searcher.search(query, limit, count=False, order_by_field=field, order=order).hits
     keys = searcher.fast_field_values("pk", [address for _, address in hits])
     return [Hit(int(pk or 0), position) for pk, (position, _) in zip(keys, hits, strict=True)]
-
-
-def _narrowed(
-    searcher: tantivy.Searcher, query: IndexQuery, field: str, limit: int, order: Order
-) -> IndexQuery:
-    """``query`` with a bound of the sort key, within which the first ``limit`` hits are likely.
-
-    Sorting reads the keys of all matching documents. A random share of them tells how far the first
-    hits reach.
-    """
-    if searcher.num_docs <= _LARGE:
-        return query
-    sample = both(query, any_of([share_term(SMALLEST)]))
-    depth = max(_SAMPLE, 4 * limit // SMALLEST)
-    hits = searcher.search(sample, depth, count=False, order_by_field=field, order=order).hits
-    if len(hits) < depth:
-        return query
-    key = hits[-1][0]
-    low, high = ("*", key) if order == Order.Asc else (key, "*")
-    return both(query, between(field, low, high))

@@ -7,49 +7,49 @@
     filter = key , ":" , ( phrase | word ) ;   no space around the colon
     phrase = '"' , text without '"' , '"' ;    the last closing '"' may be missing
     word   = text without white space and '"' ;
-    key    = "task" | "license" | "licence" | "library" | "tag" | "class" | "by" | "target"
-           | "signature" | "similar" | "sort" ;
+    key    = "sort" | name or alias of one of vocabulary.FILTERS ;
 
-``galaxy "spiral arms" task:image-classification by:lab signature:"float32[N,3,64,64]"``
+``galaxy "spiral arms" task:image-classification by:lab signature:"float32[N,3,64,64]"``,
+``latency:<5ms target:x86-64-avx512 tolerance:int8 sort:gain``
 
 All items must match. Of keys with one value per model (``task``, ``license``, ``library``,
 ``class``, ``by``) several values match any of them; of ``tag`` and ``target`` all must match.
-``similar`` and ``sort`` may occur once. A word with letters before its first colon is a filter; in
-a phrase a colon has no meaning.
+``similar``, ``tolerance`` and ``sort`` may occur once. A word with letters before its first colon
+is a filter; in a phrase a colon has no meaning.
+
+``latency``, ``gain`` and ``accuracy`` are of the best build within the tolerance class: on each
+``target`` of the query, or each the best on any target if the query names none.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import cast
 
 from registry.errors import Invalid
 from registry.ids import NAME_PATTERN
+from registry.search import comparisons
 from registry.search import signature as signatures
+from registry.search.comparisons import Bound
 from registry.search.signature import Signature
+from registry.search.vocabulary import (
+    FILTERS,
+    KEYS,
+    SORTS,
+    FilterKind,
+    Sort,
+    listed,
+    name_of,
+    suggestion,
+)
+from registry.states import ToleranceClass
 
 MAX_LENGTH = 500
 MAX_ITEMS = 32
 
-Sort = Literal["relevance", "updated", "downloads", "name"]
-SORTS: tuple[Sort, ...] = ("relevance", "updated", "downloads", "name")
-
 #: Filters of which a model has several values, so that all given values must match. Of the others a
 #: model has one value, and any of the given values matches.
-MANY = ("tag", "target")
-
-_FILTER_OF_KEY = {
-    "task": "task",
-    "license": "license",
-    "licence": "license",
-    "library": "library",
-    "tag": "tag",
-    "class": "architecture_class",
-    "by": "namespace",
-    "target": "target",
-}
-KEYS = (*_FILTER_OF_KEY, "signature", "similar", "sort")
+MANY = tuple(one.column for one in FILTERS.values() if one.kind == FilterKind.ALL)
 
 _ITEM = re.compile(r'(?:(?P<key>[A-Za-z_]+):)?(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<word>[^\s"]*))')
 #: ``namespace/name``.
@@ -62,8 +62,10 @@ class Query:
 
     Attributes:
         words, phrases: Unchanged; the index splits and folds them.
-        filters: Filter name to folded values, sorted.
+        filters: Column of a filter to folded values, sorted.
         signatures: All of them must match.
+        bounds: Comparisons of numbers, sorted; all of them must hold.
+        tolerance: Tolerance class of the builds whose numbers count; "" if the query has none.
         similar_to: ``namespace/name``, or "".
     """
 
@@ -71,12 +73,24 @@ class Query:
     phrases: tuple[str, ...] = ()
     filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     signatures: tuple[Signature, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    tolerance: str = ""
     similar_to: str = ""
     sort: Sort = "relevance"
 
     def filters_of(self, key: str) -> tuple[str, ...]:
         """The values of one filter."""
         return dict(self.filters).get(key, ())
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Slugs of the targets that the numbers of builds are of; () for any target."""
+        return self.filters_of("target")
+
+    @property
+    def accepted_tolerance(self) -> ToleranceClass:
+        """Tolerance class of the builds that the numbers are of; ``exact`` by default."""
+        return ToleranceClass(self.tolerance or ToleranceClass.EXACT)
 
     def narrowed(self, key: str, values: Iterable[str]) -> "Query":
         """This query with further values of a filter.
@@ -86,6 +100,33 @@ class Query:
         merged = {*self.filters_of(key), *(_folded(key, value) for value in values)}
         filters = dict(self.filters) | {key: tuple(sorted(merged))}
         return replace(self, filters=tuple(sorted(filters.items())))
+
+    def with_filter(self, key: str, value: str) -> "Query":
+        """This query with one more filter, or in another order.
+
+        ``key`` is ``sort``, or a name or alias of a filter. Raises ``Invalid``: ``invalid_query``
+        or ``invalid_signature``; the message names what is valid.
+        """
+        name = name_of(key)
+        if name == "sort":
+            return self.with_sort(value)
+        if name not in FILTERS:
+            raise Invalid(
+                "invalid_query",
+                f"There is no filter {key!r}.{suggestion(key, KEYS)}",
+                f"Filters are {', '.join((*FILTERS, 'sort'))}. "
+                f'To search for the text itself, quote it: "{key}:..."',
+            )
+        match FILTERS[name].kind:
+            case FilterKind.SIGNATURE:
+                return self.with_signature(value)
+            case FilterKind.NAME:
+                return self.with_similar(value)
+            case FilterKind.TOLERANCE:
+                return self._with_tolerance(_valid(name, value))
+            case FilterKind.NUMBER:
+                return self._with_bound(comparisons.parse(name, _text(value)))
+        return self.narrowed(FILTERS[name].column, [_valid(name, value)])
 
     def with_signature(self, text: str) -> "Query":
         """This query with a further signature. Raises ``Invalid``: ``invalid_signature``."""
@@ -100,7 +141,7 @@ class Query:
                 "Write similar:namespace/name",
             )
         if self.similar_to and self.similar_to.lower() != full_name.lower():
-            raise Invalid("invalid_query", "similar is given twice.", "Keep one of them.")
+            raise _given_twice("similar")
         return replace(self, similar_to=full_name)
 
     def with_sort(self, sort: str) -> "Query":
@@ -108,17 +149,25 @@ class Query:
         if sort not in SORTS:
             raise Invalid(
                 "invalid_query",
-                f"There is no order {sort[:40]!r}.{_suggestion(sort, SORTS)}",
+                f"There is no order {sort[:40]!r}.{suggestion(sort, SORTS)}",
                 f"Orders are {', '.join(SORTS)}.",
             )
-        return replace(self, sort=sort)
+        return replace(self, sort=cast("Sort", sort))
+
+    def _with_bound(self, bound: Bound) -> "Query":
+        return replace(self, bounds=tuple(sorted({*self.bounds, bound})))
+
+    def _with_tolerance(self, tolerance: str) -> "Query":
+        if self.tolerance and self.tolerance != tolerance:
+            raise _given_twice("tolerance")
+        return replace(self, tolerance=tolerance)
 
 
 def parse(text: str) -> Query:
     """Parse the text of the search box.
 
-    Raises ``Invalid``: ``invalid_query`` (too long, unknown key, empty or repeated value) or
-    ``invalid_signature``.
+    Raises ``Invalid``: ``invalid_query`` (too long, unknown key or value, empty or repeated value)
+    or ``invalid_signature``.
     """
     if len(text) > MAX_LENGTH:
         raise Invalid(
@@ -138,16 +187,16 @@ def parse(text: str) -> Query:
         )
     for item in items:
         key, phrase, word = item["key"], item["phrase"], item["word"]
+        value = word if phrase is None else phrase
         if key is None:
             if phrase is None:
                 words.append(word)
             elif phrase.strip():
                 phrases.append(phrase)
         elif key.lower() == "sort" and sorted_by:
-            raise Invalid("invalid_query", "sort is given twice.", "Keep one of them.")
+            raise _given_twice("sort")
         else:
-            value = word if phrase is None else phrase
-            query = _with(query, key.lower(), value)
+            query = query.with_filter(key.lower(), value)
             sorted_by = value if key.lower() == "sort" else sorted_by
     return replace(query, words=tuple(words), phrases=tuple(phrases))
 
@@ -157,20 +206,17 @@ def fold(value: str) -> str:
     return value.strip().lower()
 
 
-def _with(query: Query, key: str, value: str) -> Query:
-    if key in _FILTER_OF_KEY:
-        return query.narrowed(_FILTER_OF_KEY[key], [value])
-    if key == "signature":
-        return query.with_signature(value)
-    if key == "similar":
-        return query.with_similar(value)
-    if key == "sort":
-        return query.with_sort(value)
-    raise Invalid(
-        "invalid_query",
-        f"There is no filter {key!r}.{_suggestion(key, KEYS)}",
-        f'Filters are {", ".join(KEYS)}. To search for the text itself, quote it: "{key}:..."',
-    )
+def _valid(name: str, value: str) -> str:
+    """A folded value of a filter. Raises ``Invalid``: ``invalid_query``, with the valid values."""
+    folded = _folded(name, value)
+    valid = FILTERS[name].values
+    if valid and folded not in valid:
+        raise Invalid(
+            "invalid_query",
+            f"There is no {name} {folded[:40]!r}.{suggestion(folded, valid)}",
+            f"Valid values are {listed(valid)}.",
+        )
+    return folded
 
 
 def _folded(key: str, value: str) -> str:
@@ -195,6 +241,5 @@ def _text(value: str) -> str:
     return value
 
 
-def _suggestion(word: str, valid: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word.lower(), list(valid), n=1)
-    return f" Did you mean {near[0]}?" if near else ""
+def _given_twice(key: str) -> Invalid:
+    return Invalid("invalid_query", f"{key} is given twice.", "Keep one of them.")

@@ -5,14 +5,27 @@ field, and as the beginning of a word in the short fields; a phrase matches with
 words and phrases must match.
 """
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from tantivy import Occur
 from tantivy import Query as IndexQuery
 
 from registry.search import fit
+from registry.search.comparisons import limits
 from registry.search.parser import MANY, Query
-from registry.search.schema import PREFIX_FIELDS, SCHEMA, TEXT_FIELDS, term, words
+from registry.search.schema import (
+    ANY,
+    PREFIX_FIELDS,
+    SCHEMA,
+    TEXT_FIELDS,
+    speed_path,
+    term,
+    within,
+    words,
+)
+from registry.search.vocabulary import NUMBERS
 
 # Weight of a match of the beginning of a word, relative to a whole word.
 _PREFIX_WEIGHT = 0.2
@@ -37,6 +50,7 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
         must.extend(any_of([one]) for one in terms) if key in MANY else must.append(any_of(terms))
     for signature in query.signatures:
         must.extend(any_of(clause) for clause in fit.clauses(signature))
+    must.extend(_compared(query))
     if query.similar_to:
         must.append(any_of([term("has", "structure")]))
     texts = [_word(word) for text in query.words for word in words(text)]
@@ -53,12 +67,24 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
 
 def is_unfiltered(query: Query) -> bool:
     """Whether all readable documents match."""
-    return not (query.filters or query.signatures or query.similar_to or has_words(query))
+    narrows = query.filters or query.signatures or query.bounds or query.similar_to
+    return not (narrows or has_words(query))
 
 
 def has_words(query: Query) -> bool:
     """Whether the query has text to rank by."""
     return any(words(text) for text in (*query.words, *query.phrases))
+
+
+def path_of(name: str, query: Query, target: str = ANY) -> str:
+    """Where the index holds a number of ``vocabulary.NUMBERS``.
+
+    ``target`` is the slug of a registered target, or ``schema.ANY``.
+    """
+    number = NUMBERS[name]
+    if not number.is_speed:
+        return number.column
+    return speed_path(target, query.accepted_tolerance, number.column)
 
 
 def both(first: IndexQuery, second: IndexQuery) -> IndexQuery:
@@ -86,6 +112,15 @@ def any_of(terms: Iterable[str]) -> IndexQuery:
             else IndexQuery.boolean_query([(Occur.Should, one) for one in each])
         )
     return IndexQuery.const_score_query(query, 0.0)
+
+
+def _compared(query: Query) -> Iterator[IndexQuery]:
+    """Clauses of the comparisons; those of builds must hold on each target of the query."""
+    for name, bounds in itertools.groupby(query.bounds, attrgetter("name")):
+        low, high = limits(bounds)
+        targets = query.targets if NUMBERS[name].is_speed else ()
+        for target in targets or (ANY,):
+            yield within(path_of(name, query, target), low, high)
 
 
 def _named(full_name: str) -> IndexQuery:

@@ -11,6 +11,10 @@ by_*           one key per document, unique, that sorts as text          orders 
 facets         folded values of :data:`FACETS`                           counts
 structure      graph hash                                                order by similarity
 grams          runs of 1 to 3 letters of ``namespace/name``              parts of names
+parameters     numbers, encoded by ``comparisons.encode``                comparisons, orders
+size, fair     as above                                                  as above
+speed          target, tolerance class, column: an encoded number; of    as above
+               target :data:`ANY`, the best on any target
 cursor         of documents about the index itself: their content        following the tables
 ============== ========================================================= =====================
 """
@@ -24,7 +28,7 @@ import tantivy
 
 #: Increment it with any change here, in ``documents.py`` or in the meaning of a term: an index of
 #: another version is rebuilt.
-VERSION = 2
+VERSION = 3
 
 #: Text fields with the weight of a match in them.
 TEXT_FIELDS = {"name": 8.0, "title": 5.0, "keywords": 3.0, "description": 2.0, "body": 1.0}
@@ -41,6 +45,8 @@ CURSOR_UUID, BUILDING_UUID = "cursor", "building"
 SHARES = (64, 32, 16, 8, 4, 2)
 #: The smallest share.
 SMALLEST = SHARES[0]
+#: Target of the numbers that are each the best on any target; no slug has an underscore.
+ANY = "_any"
 _GRAM = 3
 _LONGEST_WORD = 64
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -55,6 +61,10 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="words")
     for name in ("by_updated", "by_downloads", "by_name", *FACETS, "structure"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    for name in ("parameters", "size", "fair"):
+        builder.add_unsigned_field(name, fast=True)
+    # A column for each path, so that targets need not be known in advance.
+    builder.add_json_field("speed", fast=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("grams", tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field("cursor", stored=True)
     return builder.build()
@@ -93,6 +103,27 @@ def between(field: str, low: str, high: str) -> tantivy.Query:
     DANGER: the bounds become part of the query's text: only letters, digits and ``._-/`` are safe.
     """
     return _PARSER.parse_query(f"{field}:{{{low} TO {high}}}", [field])
+
+
+def speed_path(target: str, tolerance: str, column: str) -> str:
+    """Where ``speed`` holds a number of the best build; ``target`` is a slug or :data:`ANY`."""
+    return f"speed.{target}.{tolerance}.{column}"
+
+
+def within(path: str, low: int, high: int) -> tantivy.Query:
+    """Documents whose number lies between two encoded bounds, both included, without a score.
+
+    ``path`` is a numeric field or of :func:`speed_path`. DANGER: a path becomes part of the query's
+    text: only lower-case letters, digits, hyphens and underscores are safe in its parts.
+    """
+    if low > high:
+        return tantivy.Query.empty_query()
+    if "." in path:
+        query = _PARSER.parse_query(f"{path}:[{low} TO {high}]", ["speed"])
+    else:
+        kind = tantivy.FieldType.Unsigned
+        query = tantivy.Query.range_query(SCHEMA, path, kind, low, high)
+    return tantivy.Query.const_score_query(query, 0.0)
 
 
 def share_term(divisor: int) -> str:

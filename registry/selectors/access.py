@@ -135,6 +135,18 @@ def require_scope(actor: Actor, scope: Scope) -> User | None:
     return user
 
 
+def require_staff(actor: Actor) -> None:
+    """Refuse unless ``actor`` is an operator of the hub, or the hub itself.
+
+    Raises the errors of :func:`require_scope`; ``permission_denied`` for other people.
+    """
+    user = require_scope(actor, Scope.ADMIN)
+    if user is not None and not user.is_staff:
+        raise Forbidden(
+            "permission_denied", "Only operators of the hub may do this.", "Ask an operator."
+        )
+
+
 def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
     """Refuse unless ``actor`` may act on an object in ``namespace`` without a role there.
 

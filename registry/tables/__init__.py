@@ -8,11 +8,21 @@ from registry.tables.discussion.discussion import Discussion, DiscussionEvent
 from registry.tables.fair.assessment import Assessment
 from registry.tables.fair.derivation import Derivation
 from registry.tables.fair.identifier import Identifier
-from registry.tables.people.account import DeviceGrant, Membership, Namespace, Token, User
+from registry.tables.people.account import (
+    DeviceGrant,
+    FormerNamespace,
+    Membership,
+    Namespace,
+    Token,
+    User,
+)
 from registry.tables.people.signin import SignInAttempts
+from registry.tables.people.usertarget import UserTarget
+from registry.tables.repository.file import File, FileSeries
 from registry.tables.repository.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
-from registry.tables.repository.revision import File, Ref, Revision
+from registry.tables.repository.revision import Ref, Revision
 from registry.tables.repository.tree import Tree
+from registry.tables.results.best import BestBuild
 from registry.tables.results.build import Build, BuildFile
 from registry.tables.results.graph import Graph
 from registry.tables.results.passes import PassPortfolio, PassTrial
@@ -39,12 +49,13 @@ from registry.tables.work.queue import JobFlow, JobQueue
 from registry.tables.work.target import Target
 
 __all__ = [
-    "AccessRequest", "Assessment", "AuditEntry", "Blob", "Build", "BuildFile", "CallSite",
-    "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
-    "FormerName", "Graph", "HubKey", "Identifier", "Job", "JobEvent", "JobFlow", "JobQueue",
-    "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry",
-    "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "Reproduction",
-    "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload", "User", "Webhook",
-    "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "AccessRequest", "Assessment", "AuditEntry", "BestBuild", "Blob", "Build", "BuildFile",
+    "CallSite", "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent",
+    "File", "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "Job",
+    "JobEvent", "JobFlow", "JobQueue", "Kernel", "KernelCode", "Label", "Like", "MLModel",
+    "Membership", "Namespace", "OutboxEntry", "PartsBegun", "PassPortfolio", "PassTrial", "Profile",
+    "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
+    "ScheduleUse", "SignInAttempts", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree",
+    "Trial", "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch",
+    "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -16,3 +16,6 @@ class AuditEntry(models.Model):
     subject = models.CharField(max_length=300, db_index=True)
     namespace = models.CharField(max_length=96, blank=True, db_index=True)
     detail = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "audit entries"

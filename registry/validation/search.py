@@ -7,6 +7,7 @@ from typing import Any
 from registry.errors import Invalid
 
 _WORD_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_UUID_RE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, A
         "seed": (lambda value: _whole(value, low=0), "must be a whole number, not below 0"),
         "strategy": (_word, "must be the name of a strategy"),
         "backends": (_words, "must be a list of names of backends"),
+        "repeats": (_uuid, "must be the id of the search whose measurements are repeated"),
     }
     fields = {}
     for name, value in parameters.items():
@@ -51,6 +53,10 @@ def _whole(value: Any, *, low: int) -> bool:
 
 def _word(value: object) -> bool:
     return isinstance(value, str) and _WORD_RE.fullmatch(value) is not None
+
+
+def _uuid(value: object) -> bool:
+    return isinstance(value, str) and _UUID_RE.fullmatch(value) is not None
 
 
 def _words(value: object) -> bool:

@@ -23,9 +23,13 @@ CALLED_BY_OTHERS = {
     "hub/settings/*": "[A-Z]*",
     "*/apps.py": "*Config verbose_name default_auto_field",
     "hub/management/*": "Command help add_arguments",
-    "registry/tables/*": "Meta indexes *_at *_by is_stray awaits_chunks",
+    "registry/tables/*": "Meta verbose_name* indexes *_at *_by is_stray awaits_chunks",
     "registry/fair/crate/measurements.py": "latency_ns",
-    "hub/pages/*": "clean_* allow_multiple_selected redirect_authenticated_user template_name",
+    "hub/pages/*": "clean_* allow_multiple_selected redirect_authenticated_user"
+    " *template_name get_users send_mail form_class success_url extra_email_context",
+    "hub/admin/*": "site_* index_title sortable_by show_* list_* paginator fields actions search_*"
+    " has_*_permission get_* lookup_allowed extra_context login password_change disable enable",
+    "hub/mail.py": "write_message",
     "hub/files.py": "block_size",
     "*/urls.py": "urlpatterns handler???",
     "hub/hf/xet.py": "_has_been_logged",
@@ -50,6 +54,8 @@ CALLED_BY_OTHERS = {
     "workers/backends/*": "graph_optimization_level log_severity_level optimized_model_filepath"
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
     " builder_optimization_level report_layer_time visit_*",
+    # what the reference of the manual is written from
+    "registry/fair/card/keys.py": "form meaning",
     # what users of the client read
     "client/hpcfair/*": "base_revision is_best Export",
     # members of enumerations, whose values the database and documents hold

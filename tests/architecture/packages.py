@@ -16,6 +16,8 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
             "hub/templates/base.html",
             "hub/nginx.conf",
             "hub/static/hub/hub.css",
+            "hub/static/hub/build/chart.js",
+            "hub/static/hub/build/LICENSES.txt",
             "hub/api/openapi.yaml",
             "registry/schemas/hpcfair.bench-1.json",
             "registry/migrations/0001_initial.py",

@@ -1,19 +1,19 @@
 """People with the real client, and a worker that does what waits."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from hpcfair.client import Client
 from hpcfair.config import Config
-from registry.states import JobKind, Scope
+from registry.states import Scope
 from registry.tables import User
 from tests.factories import make_token
-from workers.jobs.run import drain
+from tests.inspector import inspector
+
+__all__ = ["inspector"]
 
 
 @pytest.fixture(autouse=True)
@@ -48,20 +48,3 @@ def client_of(live_server: Any, data_dir: Path, tmp_path: Path) -> Iterator[Call
 @pytest.fixture
 def as_alice(client_of: Callable[..., Client], alice: User) -> Client:
     return client_of(alice)
-
-
-@pytest.fixture
-def inspector(data_dir: Path, transactional_db: None) -> Iterator[None]:
-    """Inspects what is committed while the test waits for it."""
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.wait(0.05):
-            drain([JobKind.INSPECT], here=None)
-        connections.close_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    yield
-    stop.set()
-    thread.join()

@@ -21,8 +21,9 @@ from hpcfair.errors import (
 )
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Scope
-from registry.tables import Blob, User
+from registry.tables import Blob, MLModel, User
 from tests.factories import tiny_onnx
 
 CARD = {
@@ -60,6 +61,7 @@ def test_a_saved_model_is_inspected_found_and_described(as_alice: Client, inspec
         ("", {"license": "apache-2.0"}),
         ("", {"signature": "float32[N,4] -> float32[N,3]"}),
         ("tag:astronomy", {}),
+        ("by:alice", {"parameters": "<1k", "size": "<1MB", "sort": "parameters"}),
     )
     for query, filters in searches:
         hits = as_alice.search(query, **filters)
@@ -81,6 +83,14 @@ def test_an_unreadable_query_is_refused_with_what_was_meant(as_alice: Client) ->
     assert "task" in str(refusal.value)
 
 
+def test_a_value_that_no_model_has_is_hinted_at(as_alice: Client) -> None:
+    as_alice.save(tiny_onnx(), NAME, card=CARD, wait=False)
+    hits = as_alice.search(task="image-clasification")
+    assert hits.items == ()
+    (hint,) = hits.hints
+    assert "Did you mean image-classification?" in hint
+
+
 @pytest.mark.parametrize(
     ("content", "code"),
     [
@@ -94,6 +104,23 @@ def test_a_file_the_hub_cannot_use_is_an_error_with_its_code(
     with pytest.raises(InvalidModelFile) as refusal:
         as_alice.save(content, NAME, card=CARD)
     assert refusal.value.code == code
+    assert MLModel.objects.get().visibility == "private"
+
+
+def test_a_pickle_is_refused_before_anything_is_made(as_alice: Client) -> None:
+    with pytest.raises(InvalidModelFile, match="Python pickle"):
+        as_alice.save(b"\x80\x04K\x01.", NAME, card=CARD)
+
+    assert not Blob.objects.exists()
+    assert not MLModel.objects.exists()
+
+
+def test_a_new_model_is_public_once_it_is_inspected(
+    as_alice: Client, client_of: Callable[..., Client], inspector: None
+) -> None:
+    as_alice.save(tiny_onnx(), NAME, card=CARD)
+
+    assert client_of().info(NAME).name == NAME
 
 
 def test_external_data_that_was_left_at_home_is_missed(
@@ -213,15 +240,16 @@ def test_a_folder_with_names_of_all_kinds_comes_back_as_it_went(
 
 
 def test_a_copy_is_recorded_as_one_and_shares_all_bytes(
-    as_alice: Client, client_of: Callable[..., Client], bob: User
+    as_alice: Client, client_of: Callable[..., Client], alice: User, bob: User
 ) -> None:
     as_alice.save(tiny_onnx(), NAME, card=CARD, wait=False)
+    mlmodel_update(actor=alice, mlmodel=mlmodel_get(None, NAME), visibility="public")
     before = Blob.objects.count()
 
     reused = client_of(bob).reuse(NAME, as_="onnx", to="bob/mine")
 
     assert isinstance(reused.model, onnx.ModelProto)
-    card = client_of().info("bob/mine").card
+    card = client_of(bob).info("bob/mine").card
     assert card == client_of().info(NAME).card
     assert Blob.objects.count() == before
     (row,) = revision_get(mlmodel_get(None, "bob/mine")).derivations.all()

@@ -1,12 +1,15 @@
 """Jobs, trials, builds, records and targets, read through the client."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
+from hpcfair.catalogue import Filters, Sort
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, Invalid, JobFailed, NotFound
 from hpcfair.record import publish_record
+from registry.search import vocabulary
 from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import MLModel, User
@@ -34,6 +37,27 @@ def test_a_search_shows_the_best_builds(as_alice: Client, scene: Scene) -> None:
     hits = as_alice.search(target=scene.target.slug)
 
     assert [(hit.name, hit.builds) for hit in hits] == [(scene.name, {scene.target.slug: 0.5})]
+
+
+def test_a_search_by_speed_tells_the_speed(as_alice: Client, scene: Scene) -> None:
+    words: Filters = {"target": scene.target.slug, "tolerance": "int8", "sort": "latency"}
+    assert as_alice.search(latency=">5ms", **words).items == ()
+    (hit,) = as_alice.search("gain:>=2", latency="<5ms", fair=">0", **words)
+    assert hit.speed is not None
+    assert (hit.speed.gain, hit.speed.build) == (2, str(scene.fast.uuid))
+    assert (hit.speed.latency_ns, hit.speed.default_ns) == (3_000_000, 6_000_000)
+    assert hit.state["progress"] == "running"
+    assert hit.fair_percent
+    assert hit.size_bytes
+    with pytest.raises(Invalid, match="There is no target"):
+        as_alice.search(target="x86-64")
+
+
+def test_the_client_has_the_words_of_the_grammar() -> None:
+    # Python reserves ``class``; its other name serves.
+    words = {*vocabulary.KEYS} - {"class", "licence"}
+    assert words == set(Filters.__annotations__)
+    assert get_args(Sort) == tuple(vocabulary.SORTS)
 
 
 def test_a_record_is_what_its_name_says(as_alice: Client, scene: Scene) -> None:

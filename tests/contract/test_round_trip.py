@@ -76,7 +76,8 @@ def test_a_published_model_is_tuned_loaded_and_its_record_repeated(
     drain([JobKind.INSPECT], here=None)
     drain([JobKind.TUNE], here=this_machine())
 
-    (job,) = as_alice.jobs(model=NAME, kind="tune")
+    # Newest first: a noisy machine may leave a repetition behind the search.
+    *_, job = as_alice.jobs(model=NAME, kind="tune")
     assert job.wait().state == "succeeded", job.failure
     assert any(trial.outcome == "measured" for trial in job.trials)
 

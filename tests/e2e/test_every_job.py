@@ -41,7 +41,7 @@ def ended() -> list[Job]:
 
 
 def waiting() -> bool:
-    return Job.objects.filter(ended_at=None).exists()
+    return Job.objects.filter(ended_at=None, not_before=None).exists()
 
 
 def failures() -> list[str]:

@@ -31,12 +31,13 @@ def test_work_waits_for_its_worker_and_a_killed_search_repeats_nothing(
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     before = {trial.pk: trial.config_sha256 for trial in Trial.objects.all()}
-    killed = Job.objects.get(kind=JobKind.TUNE)
+    killed = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
     assert killed.state == JobState.LEASED
 
     start("target")
-    until(lambda: Job.objects.get(kind=JobKind.TUNE).state not in {"queued", "leased"})
-    job = Job.objects.get(kind=JobKind.TUNE)
+    searches = Job.objects.filter(kind=JobKind.TUNE)
+    until(lambda: searches.earliest("id").state not in {"queued", "leased"})
+    job = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.attempt > killed.attempt
     assert job.fence > killed.fence

@@ -98,6 +98,12 @@ def test_the_test_authority_is_w011_at_deployment(settings: Any) -> None:
     assert checks.authority() == []
 
 
+def test_a_hub_without_a_mail_server_is_w013_at_deployment(settings: Any) -> None:
+    assert [one.id for one in checks.mail()] == ["hub.W013"]
+    settings.EMAIL_HOST = "mail.example.org"
+    assert checks.mail() == []
+
+
 ACCOUNT = {"DATACITE_ACCOUNT": "A.B", "DATACITE_PASSWORD": "c", "DATACITE_PREFIX": "10.82433"}
 
 

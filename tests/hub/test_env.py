@@ -20,7 +20,7 @@ def test_what_is_not_set_has_its_default(problems: dict[str, str]) -> None:
     assert READ.text("X_TEXT", "a", about="A.") == "a"
     assert READ.integer("X_INTEGER", 3, low=1, high=5, about="A.") == 3
     assert READ.boolean("X_BOOLEAN", default=True, about="A.") is True
-    assert READ.words("X_WORDS", "a, b", about="A.") == ["a", "b"]
+    assert READ.words("X_WORDS", "a, b", about="A.", shown="a") == ["a", "b"]
     assert READ.folder("X_FOLDER", Path("relative"), about="A.", shown="x").is_absolute()
     assert problems == {}
 

@@ -163,6 +163,35 @@ def test_every_header_of_the_hub_comes_with_a_file(
         assert {name: of_proxy.get(name) for name in expected} == expected
 
 
+def test_without_a_hub_browsers_get_a_page_and_programs_a_problem(
+    tmp_path: Path, port: int
+) -> None:
+    address = f"http://127.0.0.1:{port}"
+    command = proxy.configure(
+        proxy.ProxySettings(
+            run=tmp_path,
+            host="127.0.0.1",
+            port=port,
+            blobs=tmp_path,
+            static=tmp_path,
+            hub_url=address,
+        )
+    )
+    with subprocess.Popen(command) as process:
+        try:
+            _wait_for(port, process)
+            page = httpx.get(address, headers={"Accept": "text/html,application/xhtml+xml"})
+            problem = httpx.get(f"{address}/api/v1/models")
+        finally:
+            process.terminate()
+    assert (page.status_code, problem.status_code) == (503, 503)
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert 'http-equiv="refresh"' in page.text
+    assert problem.headers["Content-Type"] == "application/problem+json"
+    assert problem.json()["code"] == "hub_unavailable"
+    assert page.headers["Retry-After"] == problem.headers["Retry-After"] == "5"
+
+
 def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, charlie: User) -> None:
     mlmodel = make_mlmodel("lab/net", actor=charlie, files={"a.bin": BYTES})
     sha256 = file_get(revision_get(mlmodel), "a.bin").blob.sha256

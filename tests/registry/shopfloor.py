@@ -20,7 +20,6 @@ from registry.states import JobKind, NamespaceKind, RefKind, Role, Visibility
 from registry.tables import (
     Blob,
     Device,
-    File,
     Graph,
     Job,
     Membership,
@@ -32,6 +31,7 @@ from registry.tables import (
     User,
 )
 from registry.tickets import GraphFacts, JobTicket
+from tests import factories
 
 EXAMPLE = json.loads((Path(schemas.__file__).parent / "examples" / "squeezenet.json").read_bytes())
 SLUG = "x86-64-avx512"
@@ -124,8 +124,8 @@ def make_revision(name: str, *, private: bool = False) -> Revision:
         updated_at=timezone.now(),
     )
     oid = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
-    revision = Revision.objects.create(
-        mlmodel=mlmodel,
+    revision = factories.revision_row(
+        mlmodel,
         oid=oid,
         tree_oid=oid,
         author_line="Alice <alice@example.org> 0 +0000",
@@ -135,14 +135,7 @@ def make_revision(name: str, *, private: bool = False) -> Revision:
     )
     Ref.objects.create(mlmodel=mlmodel, kind=RefKind.BRANCH, name="main", revision=revision)
     blob = make_blob(b"weights of " + name.encode())
-    File.objects.create(
-        revision=revision,
-        path="model.onnx",
-        blob=blob,
-        oid=blob.git_oid,
-        is_lfs=True,
-        changed_in=revision,
-    )
+    factories.file_row(revision, "model.onnx", blob, is_lfs=True)
     return revision
 
 

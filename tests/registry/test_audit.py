@@ -27,7 +27,7 @@ def test_the_trail_tells_a_models_whole_life(alice: User, bob: User) -> None:
         mlmodel=net,
         message="-",
         operations=[Add("x", blob.sha256)],
-        require_license=False,
+        is_checked=False,
     )
     tag: dict[str, Any] = {"mlmodel": net, "kind": RefKind.TAG, "name": "v1"}
     ref_create(actor=bob, revision=made, **tag)

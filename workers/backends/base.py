@@ -82,6 +82,14 @@ class BaseBackend(ABC):
                 f"Backend {self.name} needs the package {error.name}. {hint}".strip()
             ) from error
 
+    def require(self, network: Network, target: TargetSpec) -> None:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.require`; imports the runtime by default."""
+        self.probe(target)
+        try:
+            runtimes.runtime_of(self.name)
+        except MissingPackage as error:
+            raise BackendUnavailable(f"{error.detail} {error.hint}".strip()) from error
+
     def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.reference`; not available by default."""
         raise InvalidCandidate(f"backend {self.name} has no unoptimised mode")

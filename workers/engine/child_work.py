@@ -50,6 +50,11 @@ def test_set(*, network: Mapping[str, Any], rows: int, seed: int) -> TestSet:
     return make_test_set(tested, samples, seed)
 
 
+def require(*, backend: str, network: Mapping[str, Any], target: Mapping[str, Any]) -> None:
+    """Refuse a backend that can build or open nothing here. Raises BackendUnavailable."""
+    backend_of(backend).require(network_from(network), target_from(target))
+
+
 def build(
     *,
     backend: str,

@@ -23,7 +23,7 @@ from hpcfair.precisions import Tolerance
 from workers.engine.confirmation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.ports import Progress
+from workers.engine.ports import PhaseTime, Progress
 from workers.engine.requests import SearchBudget
 from workers.engine.trials import Trial
 from workers.engine.types import BuildResult
@@ -55,15 +55,16 @@ def confirm_candidates(
     remaining = list(every)
     while True:
         # Not by the clock: the progress callback may wait until the machine is quiet.
-        left_s = budget.confirmation_seconds - sum(each.seconds for each in every)
-        if (chosen := _next(remaining, budget, left_s)) is None:
+        used_s = sum(each.seconds for each in every)
+        if (chosen := _next(remaining, budget, budget.confirmation_seconds - used_s)) is None:
             break
         name = chosen.trial.candidate.name
-        progress("confirmation", chosen.processes, None, name)
+        time = PhaseTime(used_s, budget.confirmation_seconds)
+        progress("confirmation", chosen.processes, None, name, time)
         try:
             chosen.run_process()
         except (CandidateFailed, WrongOutput) as error:
-            progress("confirmation", chosen.processes, None, f"{name} failed: {error}")
+            progress("confirmation", chosen.processes, None, f"{name} failed: {error}", time)
             remaining.remove(chosen)
         else:
             if chosen.processes == 1 and chosen.is_slower_than(_best_ratio(remaining, chosen)):

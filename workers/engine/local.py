@@ -92,6 +92,26 @@ class LocalDevice:
         finally:
             remove(folder)
 
+    def fault_of(self, backend: str) -> str:
+        """Why nothing of a backend can be built or opened on this machine; empty if it can."""
+        folder = self._new_folder()
+        model = self._network.model_path.parent
+        try:
+            with self._child(folder, model, programs=self._programs[backend]) as child:
+                child.call(
+                    f"{WORK}:require",
+                    backend=self._paths[backend],
+                    network=self._network,
+                    target=self._target,
+                )
+        except CandidateFailed as failure:
+            # A failure of the machine says nothing about the backend.
+            is_fault = failure.outcome != "infrastructure" or failure.cause == "unavailable"
+            return str(failure)[:_LONGEST_DETAIL] if is_fault else ""
+        finally:
+            remove(folder)
+        return ""
+
     def build(self, backend: str, options: Options) -> BuildResult:
         folder = self._new_folder()
         artefact = folder / _ARTEFACT

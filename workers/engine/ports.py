@@ -1,6 +1,7 @@
 """The interfaces between the search and its environment: device, trial store, clock, progress."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -55,6 +56,12 @@ class Backend(Protocol):
     def probe(self, target: TargetSpec) -> dict[str, str]:
         """Package name to version, of all that this backend uses on this machine. Raises
         BackendUnavailable if a package or device is missing; the message says how to install it."""
+        ...
+
+    def require(self, network: Network, target: TargetSpec) -> None:
+        """Refuse a network for which nothing can be built or opened on this machine, because a
+        library does not import or a program is missing. Runs in a limited child process, before a
+        search. Raises BackendUnavailable."""
         ...
 
     def space(self, network: Network, target: TargetSpec) -> Space:
@@ -206,11 +213,31 @@ class TrialStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseTime:
+    """Seconds that a phase has used, those of earlier attempts included, and its budget."""
+
+    used_s: float
+    budget_s: float | None
+
+
 class Progress(Protocol):
-    """Receives the progress of a search; may raise ``Cancelled`` or ``LeaseLost`` to end it."""
+    """Receives the progress of a search; may raise ``Cancelled`` or ``LeaseLost`` to end it.
 
-    def __call__(self, phase: str, done: int, total: int | None, message: str) -> None: ...
+    ``message`` names what is tried now; ``phase_time`` is given for phases that have a budget.
+    """
+
+    def __call__(
+        self,
+        phase: str,
+        done: int,
+        total: int | None,
+        message: str,
+        phase_time: PhaseTime | None = None,
+    ) -> None: ...
 
 
-def no_progress(phase: str, done: int, total: int | None, message: str) -> None:
+def no_progress(
+    phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
+) -> None:
     """Discard progress reports."""

@@ -50,6 +50,11 @@ class SearchState:
         return sum(trial.outcome != "infrastructure" for trial in self.trials)
 
     @property
+    def used_s(self) -> float:
+        """Seconds of all trials, which count towards the budget."""
+        return sum(trial.duration_s for trial in self.trials)
+
+    @property
     def next_number(self) -> int:
         """Number of the next trial."""
         return self.trials[-1].number + 1 if self.trials else 0
@@ -79,7 +84,7 @@ class SearchState:
             return None
         if budget.trials is not None and self.charged_trials >= budget.trials:
             return f"all {budget.trials} trials used"
-        if budget.seconds is not None and sum(t.duration_s for t in self.trials) >= budget.seconds:
+        if budget.seconds is not None and self.used_s >= budget.seconds:
             return f"all {budget.seconds:g} s used"
         if budget.patience is not None and self._since_gain >= budget.patience:
             return f"no gain beyond noise in {budget.patience} trials"

@@ -14,7 +14,7 @@ from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.confirmation_runs import confirm_candidates
 from workers.engine.evaluation import evaluate
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.ports import Backend, Device, Progress, TrialStore, no_progress
+from workers.engine.ports import Backend, Device, PhaseTime, Progress, TrialStore, no_progress
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import InterimResults, ResultCallback, SearchResult
 from workers.engine.search_state import SearchState
@@ -63,7 +63,8 @@ def tune(
             if (stop_reason := state.futility_reason(proposal.expected_gain)) is not None:
                 break
             name = proposal.candidate.name
-            progress("search", state.charged_trials, request.budget.trials, name)
+            time = PhaseTime(state.used_s, request.budget.seconds)
+            progress("search", state.charged_trials, request.budget.trials, name, time)
             evaluation = evaluate(context, state.next_number, proposal, state.ratio_to_beat)
             store.add(evaluation.trial)
             strategy.tell(evaluation.trial)

@@ -19,6 +19,7 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from hpcfair.formats import mistaken_for
 from workers.inspection.errors import InspectionError
 
 #: protobuf's own limit on a message, in bytes.
@@ -31,18 +32,6 @@ _FIELDS: dict[int, int] = {
     for field in onnx.ModelProto.DESCRIPTOR.fields
 }
 _UPLOAD_AGAIN = "Upload the file again, and compare its size with the original."
-
-#: First bytes of files that are mistaken for ONNX.
-_OTHERS: tuple[tuple[bytes, str], ...] = (
-    (b"version https://git-lfs", "a Git LFS pointer, not the file it points to"),
-    (b"PK\x03\x04", "a zip archive (PyTorch saves such files)"),
-    (b"\x80", "a Python pickle"),
-    (b"\x89HDF\r\n", "an HDF5 file (Keras saves such files)"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"GGUF", "a GGUF file"),
-    (b"<", "a web page or another XML file"),
-    (b"{", "a JSON file"),
-)
 
 
 def read_model(path: Path, shown: str) -> onnx.ModelProto:
@@ -137,7 +126,7 @@ def _read(path: Path, shown: str) -> bytes:
 
 
 def _foreign(data: bytes, shown: str) -> InspectionError:
-    kind = next((kind for start, kind in _OTHERS if data.startswith(start)), "not an ONNX model")
+    kind = mistaken_for(data) or "not an ONNX model"
     return InspectionError(
         "onnx_unreadable", f"{shown} is {kind}.", "Export the model to ONNX, and publish that file."
     )

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from hpcfair.samplefit import misfits
 from workers.inspection.errors import InspectionError, printable
 
 NAME = "samples.npz"
@@ -68,7 +69,7 @@ def read_samples(path: Path, signature: Mapping[str, Any]) -> SampleFacts:
     ) as error:
         raise _unreadable(str(error)) from error
     rows = {shape[0] if shape else 0 for _, shape in arrays.values()}
-    problems = _misfits(arrays, signature)
+    problems = misfits(arrays, signature)
     if len(rows) > 1:
         problems.append(f"arrays have different numbers of samples: {sorted(rows)}")
     return SampleFacts(
@@ -127,39 +128,6 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int
     if kind == "|O":
         raise ValueError(f"{name!r} holds Python objects, which are never unpickled here")
     raise ValueError(f"{name!r} is no plain array of numbers or text")
-
-
-def _misfits(
-    arrays: Mapping[str, tuple[str, tuple[int, ...]]], signature: Mapping[str, Any]
-) -> list[str]:
-    problems: list[str] = []
-    for side in ("inputs", "outputs"):
-        specs = {f"{side}/{tensor['name']}": tensor for tensor in signature[side]}
-        if side == "inputs":
-            problems += [f"{name} is missing" for name in specs if name not in arrays]
-        for name, (dtype, shape) in arrays.items():
-            if name in specs:
-                problems += _misfit(name, dtype, shape, specs[name])
-            elif name.startswith(f"{side}/"):
-                problems.append(f"{name} is no tensor of the model")
-    if "labels" in arrays:
-        dtype, shape = arrays["labels"]
-        if len(shape) != 1 or not dtype.startswith(("int", "uint")):
-            problems.append(f"labels are {dtype}{list(shape)}, not one integer per sample")
-    return problems
-
-
-def _misfit(name: str, dtype: str, shape: tuple[int, ...], tensor: Mapping[str, Any]) -> list[str]:
-    """Why an array does not match an input. A row may be one sample of a batch or a whole input."""
-    sizes = tensor["shape"]
-    if dtype != tensor["dtype"]:
-        return [f"{name} is {dtype}, the model has {tensor['dtype']}"]
-    rank = len(sizes)
-    inner = sizes if len(shape) == rank + 1 else sizes[1:]
-    fits = len(shape) in {rank, rank + 1} and all(
-        isinstance(size, str) or size == have for size, have in zip(inner, shape[1:], strict=True)
-    )
-    return [] if fits else [f"{name} has shape {list(shape)}, the model has {sizes}"]
 
 
 def _unreadable(what: str) -> InspectionError:

@@ -1,23 +1,19 @@
 """Tensor signature of a model: its inputs and outputs, in the order of the file.
 
 ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``, where a dimension is an integer or a
-name. Equal names mean equal sizes. A dynamic dimension without a name gets a unique one
-(``unnamed_0``, ``unnamed_1``...), so that two of them are not mistaken for equal. A tensor of
-unknown rank has the single dimension ``...``; sequences and maps have a compound dtype and no
-dimensions.
+name. Equal names mean equal sizes. Dynamic dimensions without a name, or with one that an exporter
+made up, get names of their own (:mod:`hpcfair.dimensions`). A tensor of unknown rank has
+the single dimension ``...``; sequences and maps have a compound dtype and no dimensions.
 """
 
-import itertools
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import onnx
 from onnx import TypeProto, ValueInfoProto
 
+from hpcfair.dimensions import UNKNOWN_RANK, with_short_names
 from workers.inspection.dtypes import name_of
 from workers.inspection.shapes import with_shapes
-
-UNKNOWN_RANK = "..."
 
 
 def signature(model: onnx.ModelProto) -> dict[str, Any]:
@@ -28,14 +24,14 @@ def signature(model: onnx.ModelProto) -> dict[str, Any]:
     outputs = graph.output
     if any(_is_open(value) for value in outputs):
         outputs = with_shapes(model, dynamic=None).graph.output
-    fresh = _fresh_names([*graph.input, *outputs])
-    return {
-        "inputs": [_tensor(v, fresh) for v in graph.input if v.name not in stored],
-        "outputs": [_tensor(v, fresh) for v in outputs],
+    stated = {
+        "inputs": [_tensor(v) for v in graph.input if v.name not in stored],
+        "outputs": [_tensor(v) for v in outputs],
     }
+    return with_short_names(stated)
 
 
-def _tensor(value: ValueInfoProto, fresh: Iterator[str]) -> dict[str, Any]:
+def _tensor(value: ValueInfoProto) -> dict[str, Any]:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         return {"name": value.name, "dtype": _compound(value.type), "shape": []}
@@ -46,7 +42,7 @@ def _tensor(value: ValueInfoProto, fresh: Iterator[str]) -> dict[str, Any]:
         shape = [
             dim.dim_value
             if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
-            else dim.dim_param or next(fresh)
+            else dim.dim_param or "?"
             for dim in tensor.shape.dim
         ]
     return {"name": value.name, "dtype": name_of(tensor.elem_type), "shape": shape}
@@ -79,9 +75,3 @@ def _is_open(value: ValueInfoProto) -> bool:
         dim.WhichOneof("value") is None or (not dim.dim_param and dim.dim_value < 0)
         for dim in tensor.shape.dim
     )
-
-
-def _fresh_names(values: Iterable[ValueInfoProto]) -> Iterator[str]:
-    taken = {dim.dim_param for v in values for dim in v.type.tensor_type.shape.dim}
-    candidates = (f"unnamed_{i}" for i in itertools.count())
-    return (name for name in candidates if name not in taken)

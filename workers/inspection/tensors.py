@@ -16,12 +16,12 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.dimensions import UNKNOWN_RANK
 from hpcfair.isolation.limits import shown as size_shown
 from workers.engine.ports import Array
 from workers.engine.sizes import MAX_TEST_BYTES
 from workers.inspection.dtypes import NAMES, name_of
 from workers.inspection.errors import printable
-from workers.inspection.signature import UNKNOWN_RANK
 from workers.inspection.skeleton import OnnxFailure
 
 #: Limit on one tensor, in its file and in memory: test sets verify outputs, they are no benchmarks.

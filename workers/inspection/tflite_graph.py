@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hpcfair.dimensions import with_short_names
 from workers.engine.types import TensorSpec
 from workers.inspection.architecture import architecture_class
 from workers.inspection.errors import InspectionError, printable
@@ -76,7 +77,9 @@ def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
         "architecture_class": architecture_class(_motifs(network, steps)),
         "parameters": sum(weights.values()),
         "macs": macs if macs <= _MOST_MACS else None,
-        "signature": {"inputs": _described(inputs), "outputs": _described(outputs)},
+        "signature": with_short_names(
+            {"inputs": _described(inputs), "outputs": _described(outputs)}
+        ),
         "operators": _histogram(network),
         "embedding": [],
         "opsets": {"tflite": network.model.scalar(0, "I")},

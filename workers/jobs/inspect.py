@@ -11,6 +11,7 @@ from hpcfair.isolation.limits import Limits
 from registry.errors import Invalid
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
+from registry.services.repository.hold import hold_pass
 from registry.services.results.graph import graph_store
 from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
@@ -36,7 +37,8 @@ _TOOLS = ("hpcfair-hub", "onnx")
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
-    """Inspect the revision; returns a summary. Raises JobFailure if the files are invalid."""
+    """Inspect the revision; returns a summary. Raises JobFailure if the files are invalid, or the
+    network does not open."""
     with workspace("inspect") as folder:
         lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
         inputs, scratch = folder / "files", folder / "scratch"
@@ -64,6 +66,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         primary = _store(ticket, report)
         lease.progress("tests", 0, None, "test tensors")
         tests = keep_tests(ticket, primary, folder)
+    _require_fitting_samples(ticket, report)
+    hold_pass(job_uuid=ticket.job_uuid, fence=ticket.fence)
     return {
         "summary": f"{primary.architecture_class}, {primary.parameters:,} parameters",
         "primary": report["primary"],
@@ -106,6 +110,16 @@ def _fetch_needed(ticket: JobTicket, inputs: Path, scratch: Path, limits: Limits
             folder=str(inputs),
         )
         fetch([file for file in others if file.path in paths], inputs)
+
+
+def _require_fitting_samples(ticket: JobTicket, report: dict[str, Any]) -> None:
+    """Refuse a new model whose samples do not fit its network. Later versions, and files of that
+    name in models of other origin, get a warning only. Raises JobFailure."""
+    samples = report["samples"]
+    if samples and samples["problems"] and mlmodel_get(None, ticket.mlmodel).is_held:
+        detail = f"{SAMPLES} does not fit {report['primary']}: {'; '.join(samples['problems'])}."
+        hint = "Correct the arrays, or leave the file out."
+        raise JobFailure("invalid", "samples_unreadable", f"{detail} {hint}")
 
 
 def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:

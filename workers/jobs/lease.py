@@ -12,6 +12,7 @@ from registry.selectors.work.queue import is_search_due
 from registry.services.work.attempt import job_heartbeat, job_progress, job_yield
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, LeaseLost
+from workers.engine.ports import PhaseTime
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,14 @@ class Lease:
         if self._cancelled:
             raise Cancelled(f"job {self._ticket.job_uuid} was cancelled")
 
-    def progress(self, phase: str, done: int, total: int | None, message: str) -> None:
+    def progress(
+        self,
+        phase: str,
+        done: int,
+        total: int | None,
+        message: str,
+        phase_time: PhaseTime | None = None,
+    ) -> None:
         """Report progress, for people: at most twice a second, except for a new step. Raises
         LeaseLost and Cancelled as :meth:`check`."""
         self.check()
@@ -66,6 +74,8 @@ class Lease:
                 done=done,
                 total=total,
                 message=message,
+                used_s=phase_time.used_s if phase_time else None,
+                budget_s=phase_time.budget_s if phase_time else None,
             )
         except Conflict as error:
             self._lost = True

@@ -24,7 +24,7 @@ from workers.engine.passes.menu import PassBackend
 from workers.engine.passes.objective import OBJECTIVES, PassTrial
 from workers.engine.passes.portfolio import greedy
 from workers.engine.passes.study import StudyBudget, study
-from workers.engine.ports import Backend
+from workers.engine.ports import Backend, PhaseTime
 from workers.engine.requests import TuningRequest
 from workers.engine.types import Network
 from workers.fleet.probe import ThisMachine
@@ -114,6 +114,8 @@ class _Study:
             "architecture_class": graph.architecture_class,
         }
         self._graph_hash = graph.graph_hash
+        self._clock = SystemClock()
+        self._started = self._clock.monotonic()
 
     def run(self, network: Network, backends: dict[str, Backend], scratch: Path) -> str:
         """Study the network and recompute the portfolio of its class; returns a summary."""
@@ -121,7 +123,7 @@ class _Study:
         limits = Limits(wall_s=_BUILD_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
         search = TuningRequest(network, target, (name,), limits=limits)
         reference = backends[search.reference_backend]
-        clock, menu = SystemClock(), self._backend.menu(network, target)
+        clock, menu = self._clock, self._backend.menu(network, target)
         prior_trials = [trial_of(row) for row in pass_trials_of_job(self._ticket.job_uuid, name)]
         portfolio = pass_portfolio(
             target.slug, self._class["architecture_class"], {name: self._backend.probe(target)}
@@ -152,12 +154,14 @@ class _Study:
             for objective in OBJECTIVES
             if any(trial.comparison.score(objective) < 1 for trial in result.winners)
         ]
-        return ", ".join(gains) or "the default passes are best"
+        return ", ".join(gains) or "no list is proved better than the default one"
 
     def _keep(self, trial: PassTrial) -> None:
         row = {**self._class, "graph_hash": self._graph_hash, **trial_row(trial)}
         self._guarded(pass_trial_add, trial=row)
-        self._lease.progress("passes", trial.number, None, f"{trial.role} {trial.about}".strip())
+        message = f"{trial.role} {trial.about}".strip()
+        time = PhaseTime(self._clock.monotonic() - self._started, self._budget.seconds)
+        self._lease.progress("passes", trial.number, None, message, time)
         give_way(self._ticket)
 
     def _store(self, before: Sequence[str]) -> None:

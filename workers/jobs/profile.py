@@ -1,5 +1,6 @@
 """Profiles the best builds of a search, each run once more under its runtime's profiler."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,21 @@ from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.engine.ports import Device
 from workers.engine.profile import Profile, profile_to_dict
-from workers.engine.search_result import SearchResult
-from workers.jobs.best import best_results
+from workers.engine.testset import TestSet
 from workers.jobs.lease import Lease
 
 _MAX_NOTE = 500
 
 
 def profile_winners(
-    ticket: JobTicket, lease: Lease, device: Device, result: SearchResult, folder: Path
+    ticket: JobTicket,
+    lease: Lease,
+    device: Device,
+    tests: TestSet,
+    winners: Sequence[ConfirmedResult],
+    folder: Path,
 ) -> None:
-    """Profile the published baseline and the best build of each tolerance class.
+    """Profile the published baseline and the best build of each tolerance class: ``winners``.
 
     Profilers slow runs down, so profiles follow all measurements and are not part of records.
     If a build cannot be profiled, the job's log says why. ``folder`` is private, for kernels' code.
@@ -30,14 +35,13 @@ def profile_winners(
     Raises:
         LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
-    winners = best_results(result)
     for number, confirmed in enumerate(winners):
         name = confirmed.trial.candidate.backend
         lease.progress("profile", number, len(winners), name)
         code = folder / f"profile-{number}"
         code.mkdir()
         try:
-            profile = device.profile(name, confirmed.build, result.tests.timing, code)
+            profile = device.profile(name, confirmed.build, tests.timing, code)
             _store(ticket, confirmed, profile, code)
         except Conflict as error:
             raise LeaseLost(str(error)) from error

@@ -1,12 +1,13 @@
 """Publishes the results of a search: records first, then all builds in one transaction."""
 
 import importlib.metadata
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from registry.errors import Conflict
-from registry.services.results.build import builds_publish
+from registry.services.results.build import builds_add, builds_publish
 from registry.services.results.record import record_add
 from registry.services.storage.blob import blob_adopt
 from registry.tickets import JobTicket
@@ -18,6 +19,7 @@ from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 from workers.jobs.best import best_results, facts_of
+from workers.jobs.inconclusive import inconclusive_of, summary_of
 
 
 def publish(
@@ -28,6 +30,8 @@ def publish(
     result: SearchResult,
     isolation: str,
     kind: Literal["headline", "search-trial"] = "headline",
+    *,
+    repeated: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Store records of all results; publish the baseline and the builds proved faster.
 
@@ -37,6 +41,8 @@ def publish(
         search_key: See :func:`workers.jobs.tune.search_key`.
         isolation: Confinement of the child processes, for the records.
         kind: ``search-trial`` during a search; the next call withdraws such builds.
+        repeated: What an earlier search left inconclusive, if that was measured again: the earlier
+            builds, the baseline among them, stay published beside the new ones.
 
     Raises:
         LeaseLost: nothing is published.
@@ -57,12 +63,13 @@ def publish(
         for confirmed, facts in zip(results, facts_of(result), strict=True):
             document = bench_record(search, result, confirmed, origin, kind)
             record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
-            if facts.is_baseline or facts.is_proved_faster:
+            if facts.is_proved_faster or (facts.is_baseline and repeated is None):
                 builds.append(_build(confirmed, result, search, record.pk))
-        builds_publish(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
+        publish_builds = builds_publish if repeated is None else builds_add
+        publish_builds(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
-    return _summary(result)
+    return _summary(result, repeated or ())
 
 
 def _build(
@@ -101,14 +108,16 @@ def _build(
     }
 
 
-def _summary(result: SearchResult) -> dict[str, Any]:
-    gains = ", ".join(
+def _summary(result: SearchResult, repeated: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    gains = [
         f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f}x faster"
         for best in best_results(result)[1:]
-    )
+    ]
+    inconclusive = inconclusive_of(result, repeated)
     return {
-        "summary": f"{gains or 'the defaults are best'} after {len(result.trials)} trials",
+        "summary": f"{summary_of(gains, inconclusive)} after {len(result.trials)} trials",
         "ended": result.stop_reason,
         "trials": len(result.trials),
         "reference_accuracy": result.reference_accuracy,
+        "inconclusive": inconclusive,
     }

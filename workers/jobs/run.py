@@ -46,6 +46,7 @@ _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
     "inspect": (inspect.after, assess.after_change),
     "tables": (assess.after_change,),
     "tune": (
+        tune.plan_repetition,
         reproduce.plan_after_search,
         schedule.plan_after_search,
         passes.plan_after_search,

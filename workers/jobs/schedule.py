@@ -17,6 +17,7 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.errors import CandidateFailed
+from workers.engine.ports import PhaseTime
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Network, canonical_json
@@ -132,8 +133,10 @@ def _search(
     scratch = folder / "scratch"
     scratch.mkdir()
 
-    def progress(phase: str, done: int, total: int | None, message: str) -> None:
-        lease.progress(phase, done, total, message)
+    def progress(
+        phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
+    ) -> None:
+        lease.progress(phase, done, total, message, phase_time)
         give_way(ticket)
 
     with TvmSchedules(

@@ -5,7 +5,6 @@ inputs of the samples or a seed, and outputs of the unoptimised float32 network 
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
@@ -21,19 +20,16 @@ from registry.services.results.testtensor import tests_store
 from registry.services.storage.blob import blob_adopt
 from registry.services.work.attempt import job_note
 from registry.tickets import FileTicket, GraphFacts, JobTicket, TensorTicket
-from workers.backends.registry import available, reference_for
 from workers.engine.child import call
 from workers.engine.errors import BackendUnavailable, CandidateFailed, InvalidCandidate, LeaseLost
 from workers.engine.handover import protocol_error
-from workers.engine.local import LocalDevice
 from workers.engine.numerics import Outputs, run_reference
 from workers.engine.ports import Array
-from workers.engine.requests import TuningRequest
 from workers.engine.samples import sample_rows
 from workers.engine.sizes import MAX_TEST_BYTES, array_bytes
 from workers.engine.testset import EXTRA_MACS, TestSet
-from workers.fleet.probe import this_machine
 from workers.jobs.network import network_of
+from workers.jobs.reference import OpenReference, open_reference
 from workers.jobs.workspace import fetch
 
 _CHILD = "workers.inspection.tensors"
@@ -46,7 +42,7 @@ _MADE, _READ = 3, 16
 _MAX_NOTE = 500
 #: First claims of a job that are repeated if the machine fails while tests are made; later ones do
 #: without tests. Attempts are not counted, because such failures are not charged.
-_REPEATED_CLAIMS = 2
+_REPEATED_CLAIMS = 6
 _SIDES = ("input", "output")
 
 #: ``{"input": {name: array}, "output": {name: array}}``
@@ -57,16 +53,18 @@ _Position = tuple[int, str, int]  # number of the set, side, index
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
     """The test tensors of a job's network; without any, published ones are read or new ones made.
 
-    ``folder`` is private. On failure the result is empty, and the job's log says why.
+    The network is opened as the reference on the way. ``folder`` is private. On another failure the
+    result is empty, and the job's log says why.
 
     Raises:
+        JobFailure: the runtime does not open the network: ``network_fails``.
         LeaseLost: another worker may have the job.
         CandidateFailed: the machine failed in one of the first attempts; the job is to be repeated.
     """
     if stored := tests_of_job(ticket.job_uuid):
         return stored
     try:
-        tensors = _published(ticket, graph, folder) or _made(ticket, graph, folder)
+        tensors = _tensors(ticket, graph, folder)
         return tests_store(job_uuid=ticket.job_uuid, fence=ticket.fence, tensors=tensors)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
@@ -85,8 +83,23 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
         return ()
 
 
+def _tensors(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
+    """Published test tensors, or made ones. The network is opened in either case."""
+    tensors = _published(ticket, graph, folder)
+    network = network_of(ticket, graph, folder / "network")
+    limits = replace(_limits(), wall_s=_RUN_WALL_S)
+    try:
+        with open_reference(network, graph.format, folder / "reference", limits) as reference:
+            return tensors or _made(reference, graph, folder)
+    except (BackendUnavailable, CandidateFailed, InvalidCandidate):
+        # Published tests do not depend on what this machine can open.
+        if not tensors:
+            raise
+        return tensors
+
+
 def _is_worth_repeating(ticket: JobTicket, error: CandidateFailed) -> bool:
-    """Whether a child ended by the machine's fault, such as a kill, and not for the third time."""
+    """Whether a child ended by the machine's fault, such as a kill, and not again and again."""
     is_fault = error.outcome == "infrastructure" and error.cause != "unavailable"
     return is_fault and ticket.fence - ticket.yields <= _REPEATED_CLAIMS
 
@@ -175,8 +188,8 @@ def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Pos
     return files
 
 
-def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    cases = _within_bound(_reference_cases(ticket, graph, folder))
+def _made(reference: OpenReference, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
+    cases = _within_bound(_reference_cases(reference, graph))
     written = folder / "made"
     written.mkdir()
     write = f"{_CHILD}:write_sets"
@@ -203,25 +216,10 @@ def _adopted(folder: Path, number: int, side: str, index: int) -> str:
     return blob_adopt(path=path).sha256
 
 
-def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[Case]:
-    network = network_of(ticket, graph, folder / "network")
-    # Reference outputs are always computed on a processor, whatever target this worker serves.
-    target = this_machine("processor").spec
-    name = reference_for(target, graph.format)
-    backends, missing = available(target, [name])
-    if name not in backends:
-        raise BackendUnavailable(missing[name])
-    scratch = folder / "reference"
-    scratch.mkdir()
-    limits = replace(_limits(), wall_s=_RUN_WALL_S)
-    search = TuningRequest(network, target, (name,), limits=limits)
-    with LocalDevice(search, backends, scratch) as device:
-        tests = _few(device.test_set(sample_rows(network), _SEED), graph)
-        build = device.build(name, backends[name].reference(network, target))
-        if build.outcome != "measured":
-            raise CandidateFailed(build.outcome, build.detail)
-        with closing(device.open(name, build, "reference", tests.timing)) as session:
-            outputs = run_reference(session, tests)
+def _reference_cases(reference: OpenReference, graph: GraphFacts) -> list[Case]:
+    network = reference.network
+    tests = _few(reference.device.test_set(sample_rows(network), _SEED), graph)
+    outputs = run_reference(reference.session, tests)
     inputs = [spec.name for spec in network.inputs]
     names = [spec.name for spec in network.outputs]
     return [

@@ -16,13 +16,25 @@ from workers.engine.types import BuildResult, Candidate
 
 
 class RegistryTrialStore:
-    """Stores each trial of a job at once, under the job's fence. ``search_key``: see
-    :func:`workers.jobs.tune.search_key`."""
+    """Stores each trial of a job at once, under the job's fence.
 
-    def __init__(self, ticket: JobTicket, search_key: str, target: str) -> None:
+    Args:
+        search_key: See :func:`workers.jobs.tune.search_key`.
+        repeated: Inconclusive candidates that are measured again, as
+            :func:`workers.jobs.inconclusive.inconclusive_of` describes them; they are the history.
+    """
+
+    def __init__(
+        self,
+        ticket: JobTicket,
+        search_key: str,
+        target: str,
+        repeated: Sequence[dict[str, Any]] | None = None,
+    ) -> None:
         self._ticket = ticket
         self._search_key = search_key
         self._target = target
+        self._repeated = repeated
 
     def trials(self) -> Sequence[Trial]:
         """Trials of earlier attempts of this job."""
@@ -30,10 +42,10 @@ class RegistryTrialStore:
 
     def history(self) -> Sequence[Prior]:
         """Measured candidates of earlier jobs with the same key, by ratio."""
-        return [
-            Prior(_candidate(row["candidate"]), row["ratio"], row["tolerance"])
-            for row in history(self._search_key, exclude_job=self._ticket.job_uuid)
-        ]
+        rows = self._repeated
+        if rows is None:
+            rows = history(self._search_key, exclude_job=self._ticket.job_uuid)
+        return [Prior(_candidate(row["candidate"]), row["ratio"], row["tolerance"]) for row in rows]
 
     def experience(self) -> Sequence[Experience]:
         """Trials of jobs with other keys, newest first."""

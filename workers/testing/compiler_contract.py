@@ -5,7 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
+from hpcfair.runtimes.base import TensorInfo
+from hpcfair.signature import Signature
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
 from workers.engine.testset import make_test_set
@@ -61,6 +64,28 @@ class CompilerContract(BadInputContract):
                 outputs = session.run(inputs)
             hidden.rename(network.model_path.parent)
         return next(iter(outputs.values()))
+
+    def test_outputs_have_names_order_types_and_shapes_of_the_signature(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        model = networks.labelled()
+        inputs = {"x": np.linspace(-1, 1, 24, dtype=np.float32).reshape(3, 8)}
+        expected = ReferenceEvaluator(model).run(None, inputs)
+        network = networks.write(model, tmp_path / "model")
+        backend = self.backend()
+        with self.device_for(network, target, tmp_path) as device:
+            build = device.build(backend.name, backend.default(network, target))
+            with closing(device.open(backend.name, build, "candidate", {})) as session:
+                outputs = session.run(inputs)
+        sides = (
+            tuple(TensorInfo(spec.name, spec.dtype, spec.shape) for spec in specs)
+            for specs in (network.inputs, network.outputs)
+        )
+        arranged = Signature(*sides).arrange(outputs)
+        assert list(arranged) == ["scores", "label"]
+        for array, right in zip(arranged.values(), expected, strict=True):
+            assert (array.dtype, array.shape) == (right.dtype, right.shape)
+            assert_close(array, right)
 
     def test_open_dimensions_take_any_size(self, target: TargetSpec, tmp_path: Path) -> None:
         network = networks.write(networks.transformer(), tmp_path / "model")

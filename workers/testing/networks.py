@@ -105,6 +105,20 @@ def transformer(seed: int = 0) -> onnx.ModelProto:
     return _model(nodes, weights, [("ids", ["N", "S"])], [("scores", ["N", 10])], TensorProto.INT64)
 
 
+def labelled(seed: int = 0) -> onnx.ModelProto:
+    """``float32[N,8] -> float32[N,3], int64[N]``: scores, and the class of the largest."""
+    weights = _Weights(seed)
+    w = weights.random("w", 8, 3, fan_in=8)
+    nodes = [
+        helper.make_node("MatMul", ["x", w], ["scores"]),
+        helper.make_node("ArgMax", ["scores"], ["label"], axis=1, keepdims=0),
+    ]
+    model = _model(nodes, weights, [("x", ["N", 8])], [("scores", ["N", 3])])
+    label = helper.make_tensor_value_info("label", TensorProto.INT64, ["N"])
+    model.graph.output.append(label)
+    return model
+
+
 def with_operator(operator: str, domain: str = "") -> onnx.ModelProto:
     """``float32[N,3] -> float32[N,3]`` through one operator, which may not exist."""
     node = helper.make_node(operator, ["x"], ["y"], domain=domain)

@@ -59,18 +59,27 @@ def check_pinning(name: str, path: str, options: Mapping[str, Any], inputs: str)
     """Assert that ``pins_workers`` of an opened build is true. Run it in a new process.
 
     If workers are pinned and the runtime does not say so, it must place the calling thread itself
-    during runs. No thread may be created after the first run, since it would inherit a placement.
+    during runs. A runtime that pins workers may not create a thread after the first runs, since it
+    would inherit the placement of the caller.
     """
     with np.load(inputs) as file:
         arrays = dict(file)
     before = affinities()
     own = before[threading.get_native_id()]
     runtime = registry.open(name, Path(path), options)
-    runtime.run(arrays)
-    workers = {task: allowed for task, allowed in affinities().items() if task not in before}
-    pinned = {task: allowed for task, allowed in workers.items() if not allowed >= own}
+    end = monotonic() + _LONGEST_S
+    while True:
+        runtime.run(arrays)
+        workers = {task: allowed for task, allowed in affinities().items() if task not in before}
+        pinned = {task: allowed for task, allowed in workers.items() if not allowed >= own}
+        # A worker pins itself when it begins, which a busy machine may delay.
+        if pinned or not runtime.pins_workers or monotonic() > end:
+            break
     placed_itself = _is_placed_by(runtime, arrays) if pinned and not runtime.pins_workers else False
-    assert affinities().keys() <= before.keys() | workers.keys(), "a thread was created late"
+    if runtime.pins_workers:
+        runtime.run(arrays)
+        is_late = not affinities().keys() <= before.keys() | workers.keys()
+        assert not is_late, "a thread was created late"
     if len(own) > 1:
         assert runtime.pins_workers == bool(pinned and not placed_itself), (pinned, placed_itself)
         if runtime.pins_workers:

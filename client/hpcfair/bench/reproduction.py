@@ -16,8 +16,9 @@ from hpcfair.bench.rounds import Plan, measure
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadInput, RuntimeFailed
-from hpcfair.explain import milliseconds, ratio_text
+from hpcfair.explain import latency_text, ratio_text
 from hpcfair.formats import opener_of
+from hpcfair.localfiles import local_files
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.mlmodel import builds
@@ -55,7 +56,7 @@ class RecordReproduction:
             compared, side = document["comparison"], document["statistics"]["candidate"]
             ratio = ratio_text(compared["ratio"], compared["ratio_low"], compared["ratio_high"])
             where = f"{document['target']['processor']}, {document['target']['slug']}"
-            lines.append(f"  {name:<7} {milliseconds(side['p50_ns'])} median, {ratio}  ({where})")
+            lines.append(f"  {name:<7} {latency_text(side['p50_ns'])} median, {ratio}  ({where})")
         lines.append(
             "The intervals overlap: reproduced."
             if self.agrees
@@ -91,7 +92,7 @@ def reproduce(http: Transport, cache: Cache, record_id: str) -> RecordReproducti
     arrays = timing_inputs(
         original.document["identity"]["inputs"], samples if samples.is_file() else None
     )
-    with TemporaryDirectory(prefix="hpcfair-") as scratch:
+    with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as scratch:
         inputs = Path(scratch) / "inputs.npz"
         np.savez(inputs, **arrays)  # type: ignore[arg-type]
         candidate = _Files(build.runtime, safe_join(files, build.entry_point), inputs)

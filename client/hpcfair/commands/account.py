@@ -2,10 +2,12 @@
 
 import os
 import sys
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
+from hpcfair import grant
 from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, say, size
@@ -13,24 +15,29 @@ from hpcfair.config import Config, forget_token, keep_token
 from hpcfair.errors import BadInput
 from hpcfair.trust.hubkeys import trust_at_login
 
+Hub = Annotated[str | None, typer.Argument(help="Address of the hub; or write it after --url.")]
+Url = Annotated[str | None, typer.Option("--url", help="Address of the hub.")]
 
-def login(
-    context: typer.Context,
-    url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
-) -> None:
+
+def login(context: typer.Context, hub: Hub = None, url: Url = None) -> None:
     """Store an access token for a hub and make that hub the default.
 
-    The token is prompted for, read from standard input if that is not a terminal, or taken from
-    HPCFAIR_TOKEN. It is verified and stored in a file that only you can read.
+    The token is prompted for without being shown; without one, you sign in from a browser. It is
+    read from standard input if that is not a terminal, or taken from HPCFAIR_TOKEN. It is verified
+    and stored in a file that only you can read.
     """
-    config = Config.read(url or context.find_root().params.get("url"))
-    secret = os.environ.get("HPCFAIR_TOKEN", "")
-    if not secret and sys.stdin.isatty():
-        say(f"Make a token in your settings on {config.url}.")
-        secret = typer.prompt("Token", hide_input=True, err=True)
-    secret = (secret or sys.stdin.readline()).strip()
+    config = Config.read(url or hub or context.find_root().params.get("url"))
+    secret = os.environ.get("HPCFAIR_TOKEN", "").strip()
+    if secret:
+        say("The token is taken from HPCFAIR_TOKEN.")
+    elif sys.stdin.isatty():
+        say(f"Paste a token of {config.url}/settings/tokens; it is not shown.")
+        say("Or press Enter to sign in from a browser.")
+        secret = typer.prompt("Token", hide_input=True, err=True, default="", show_default=False)
+        secret = secret.strip() or _from_browser(config)
+    secret = secret or sys.stdin.readline().strip()
     if not secret:
-        raise BadInput("No token was given.", f"Make one in your settings on {config.url}.")
+        raise BadInput("No token was given.", f"Make one on {config.url}/settings/tokens.")
     with Client(config.url, secret) as client:
         account = client.whoami()
         if not trust_at_login(client.http):
@@ -39,12 +46,17 @@ def login(
     say(f"Signed in to {config.url} as {account.name}; the token is kept in {path}.")
 
 
-def logout(
-    context: typer.Context,
-    url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
-) -> None:
+def _from_browser(config: Config) -> str:
+    """A token that a person allows on the hub's page."""
+    with Client(config=replace(config, token=None)) as client:
+        sign_in = grant.begin(client.http)
+        say(str(sign_in))
+        return grant.token_of(client.http, sign_in)
+
+
+def logout(context: typer.Context, hub: Hub = None, url: Url = None) -> None:
     """Remove the stored token of a hub. It stays valid until it is revoked there."""
-    config = Config.read(url or context.find_root().params.get("url"))
+    config = Config.read(url or hub or context.find_root().params.get("url"))
     removed = forget_token(config.url)
     say(f"Signed out of {config.url}." if removed else f"No token was kept for {config.url}.")
 

@@ -8,7 +8,7 @@ import typer
 from hpcfair.bench.reproduction import reproduce as reproduce_record
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
-from hpcfair.explain import milliseconds, ratio_text
+from hpcfair.explain import latency_text, ratio_text
 from hpcfair.record import publish_record
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark records: read and repeated.")
@@ -35,7 +35,7 @@ def list_(
     for record in records:
         compared = record.comparison or {}
         ratio = ratio_text(*(compared.get(key) for key in ("ratio", "ratio_low", "ratio_high")))
-        rows.append((record.id, record.mlmodel, record.target, milliseconds(record.p50_ns), ratio))
+        rows.append((record.id, record.mlmodel, record.target, latency_text(record.p50_ns), ratio))
     emit_table(("record", "model", "target", "median", "compared"), rows)
 
 

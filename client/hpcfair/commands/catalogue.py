@@ -1,63 +1,98 @@
 """Commands for finding and showing models."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from hpcfair.catalogue import Sort
 from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say, size
-from hpcfair.explain import describe, numbers
-from hpcfair.types import MLModel
+from hpcfair.explain import describe, latency_text, numbers
+from hpcfair.types import MLModel, MLModelSummary
 
 Option = typer.Option
 #: Text for the newest run of a build on the test tensors.
 _AGAIN = {None: "not run yet", True: "reproduced", False: "not reproduced"}
 
 
+_Text = str | None
+_Task = Annotated[_Text, Option(help="Such as image-classification.")]
+_License = Annotated[_Text, Option(help="SPDX id, such as apache-2.0.")]
+_Library = Annotated[_Text, Option(help="What the model was made with.")]
+_Tag = Annotated[_Text, Option(help="Of the card.")]
+_Class = Annotated[_Text, Option("--class", help="Architecture class, such as residual-cnn.")]
+_By = Annotated[_Text, Option(help="Person or organisation.")]
+_Signature = Annotated[_Text, Option(help="Such as 'float32[N,3,64,64] -> float32[N,10]'.")]
+_Target = Annotated[_Text, Option(help="Has a build for this hardware; auto is this machine's.")]
+_Tolerance = Annotated[_Text, Option(help="Class of latency, gain and accuracy, such as int8.")]
+_Latency = Annotated[_Text, Option(help="Of the best build, such as '<5ms'.")]
+_Gain = Annotated[_Text, Option(help="Times as fast as the runtime's defaults, such as '>2'.")]
+_Accuracy = Annotated[_Text, Option(help="Of the best build, such as '>0.95'.")]
+_Parameters = Annotated[_Text, Option(help="Such as '<10M'.")]
+_Size = Annotated[_Text, Option(help="Of the files, such as '<100MB'.")]
+_Fair = Annotated[_Text, Option(help="FAIR score in percent, such as '>80'.")]
+_Similar = Annotated[_Text, Option("--similar", "--similar-to", help="Built like this model.")]
+_Sort = Annotated[_Text, Option(help=f"One of {', '.join(get_args(Sort))}.")]
+
+
 def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help='Words, "phrases" and filters such as task:x.')] = "",
-    task: Annotated[str | None, Option(help="Such as image-classification.")] = None,
-    license: Annotated[str | None, Option(help="SPDX id, such as apache-2.0.")] = None,
-    library: Annotated[str | None, Option(help="What the model was made with.")] = None,
-    tag: Annotated[str | None, Option()] = None,
-    signature: Annotated[
-        str | None, Option(help="Such as 'float32[N,3,64,64] -> float32[N,10]'.")
-    ] = None,
-    target: Annotated[
-        str | None, Option(help="Has a build for this hardware; auto is this machine's.")
-    ] = None,
-    similar_to: Annotated[str | None, Option(help="Built like this model.")] = None,
-    sort: Annotated[str | None, Option(help="relevance, updated, downloads or name.")] = None,
+    task: _Task = None,
+    license: _License = None,
+    library: _Library = None,
+    tag: _Tag = None,
+    architecture_class: _Class = None,
+    by: _By = None,
+    signature: _Signature = None,
+    target: _Target = None,
+    tolerance: _Tolerance = None,
+    latency: _Latency = None,
+    gain: _Gain = None,
+    accuracy: _Accuracy = None,
+    parameters: _Parameters = None,
+    size: _Size = None,
+    fair: _Fair = None,
+    similar: _Similar = None,
+    sort: _Sort = None,
     limit: Annotated[int, Option(min=1, help="Models to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
     """Search for models."""
-    filters: Any = {"sort": sort}
-    hits = client_of(context).search(
-        query,
-        limit=limit,
-        task=task,
-        license=license,
-        library=library,
-        tag=tag,
-        signature=signature,
-        target=target,
-        similar_to=similar_to,
-        **filters,
-    )
+    filters: dict[str, Any] = {
+        "task": task,
+        "license": license,
+        "library": library,
+        "tag": tag,
+        "architecture_class": architecture_class,
+        "by": by,
+        "signature": signature,
+        "target": target,
+        "tolerance": tolerance,
+        "latency": latency,
+        "gain": gain,
+        "accuracy": accuracy,
+        "parameters": parameters,
+        "size": size,
+        "fair": fair,
+        "similar": similar,
+        "sort": sort,
+    }
+    hits = client_of(context).search(query, limit=limit, **filters)
     if as_json:
         emit_json(hits)
         return
-    emit_table(
-        ("model", "task", "license", "signature", "fastest"),
-        ((hit.name, hit.task, hit.license, hit.signature, _fastest(hit.builds)) for hit in hits),
-    )
+    columns = ["model", "task", "license", "signature", "fastest"]
+    rows = [[hit.name, hit.task, hit.license, hit.signature, _fastest(hit)] for hit in hits]
+    if similar:
+        columns.append("alike")
+        rows = [[*row, _alike(hit)] for row, hit in zip(rows, hits, strict=True)]
+    emit_table(columns, rows)
     if len(hits) < hits.total:
         say(f"{len(hits)} of {hits.total} models; --limit shows more.")
     elif not hits:
-        say("No model matches.")
+        say(" ".join(["No model matches.", *hits.hints]))
 
 
 def info(
@@ -90,7 +125,7 @@ def info(
 
 
 def _describe(client: Client, model: MLModel) -> None:
-    inspection = model.inspection or {}
+    inspection, fault = model.inspection or {}, model.not_runnable or {}
     emit_pairs(
         [
             ("model", model.name),
@@ -107,14 +142,28 @@ def _describe(client: Client, model: MLModel) -> None:
             ("branches", [ref.name for ref in model.refs if ref.kind == "branch"]),
             ("tags of revisions", [ref.name for ref in model.refs if ref.kind == "tag"]),
             ("inspection", inspection.get("state")),
-            ("problem", inspection.get("detail")),
+            ("problem", "" if fault else inspection.get("detail")),
+            ("cannot run", f"{fault['reason']} {fault['remedy']}" if fault else ""),
+            ("inconclusive", [f"{t} {' '.join(each)}" for t, each in model.inconclusive.items()]),
+            ("private", "until its files have passed their checks" if model.is_held else ""),
             ("page", f"{client.config.url}/{model.name}"),
         ]
     )
 
 
-def _fastest(builds: dict[str, float]) -> str:
-    if not builds:
+def _fastest(hit: MLModelSummary) -> str:
+    speed = hit.speed
+    if speed is not None:
+        text = f"{latency_text(speed.latency_ns)} on {speed.target}"
+        is_faster = speed.gain > 1
+        return f"{text}, {speed.gain:.1f} times as fast [{speed.tolerance}]" if is_faster else text
+    if not hit.builds:
         return ""
-    target, ratio = min(builds.items(), key=lambda item: item[1])
+    target, ratio = min(hit.builds.items(), key=lambda item: item[1])
     return f"{ratio:.2f} on {target}"
+
+
+def _alike(hit: MLModelSummary) -> str:
+    if hit.similarity is None:
+        return ""
+    return f"{hit.similarity.score:.0%}: {'; '.join(hit.similarity.alike)}"

@@ -1,14 +1,11 @@
 """Command for running a model on its test tensors."""
 
-from typing import cast
-
 import typer
 
 from hpcfair.commands.bench import NOT_REPRODUCED
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json
-from hpcfair.commands.run import Name, Revision, Target, Tolerated
-from hpcfair.precisions import Tolerance
+from hpcfair.commands.run import MinAccuracy, Name, Revision, Target, Tolerated, limits_of
 
 
 def reproduce(
@@ -16,7 +13,8 @@ def reproduce(
     name: Name,
     revision: Revision = None,
     target: Target = "auto",
-    tolerance: Tolerated = "exact",
+    tolerance: Tolerated = None,
+    min_accuracy: MinAccuracy = None,
     as_json: Json = False,
 ) -> None:
     """Run the best build on the test tensors on this machine, and compare.
@@ -27,7 +25,7 @@ def reproduce(
         name,
         revision=revision,
         target=None if target == "none" else target,
-        tolerance=cast("Tolerance", tolerance),
+        **limits_of(tolerance, min_accuracy),
     )
     if as_json:
         emit_json(result)

@@ -1,8 +1,10 @@
 """Commands for loading and running a model."""
 
 import time
+import zlib
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypedDict
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -11,6 +13,7 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.errors import BadInput
 from hpcfair.loaded import Loaded
+from hpcfair.localfiles import local_files
 from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.runtimes.base import Array
 
@@ -20,7 +23,16 @@ Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 Target = Annotated[
     str, Option(help="auto, another target this machine can run, or none for the plain model.")
 ]
-Tolerated = Annotated[str, Option(help=f"One of {', '.join(TOLERANCES)}.")]
+Tolerated = Annotated[
+    str | None,
+    Option(
+        help=f"{', '.join(TOLERANCES)}, or the largest relative error such as 0.01; else exact, "
+        "or any with --min-accuracy."
+    ),
+]
+MinAccuracy = Annotated[
+    float | None, Option(help="Least accuracy on labelled samples, such as 0.97.")
+]
 Signed = Annotated[
     bool | None,
     Option("--signed/--unsigned", help="Refuse what the hub did not sign; else HPCFAIR_SIGNED."),
@@ -31,20 +43,29 @@ Isolated = Annotated[
 _INPUTS = "inputs/"
 
 
+class OutputLimits(TypedDict):
+    """Arguments of :meth:`hpcfair.Client.load` that limit the outputs."""
+
+    tolerance: Tolerance | float | None
+    min_accuracy: float | None
+
+
 def load(
     context: typer.Context,
     name: Name,
     revision: Revision = None,
     target: Target = "auto",
-    tolerance: Tolerated = "exact",
+    tolerance: Tolerated = None,
+    min_accuracy: MinAccuracy = None,
     verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
     signed: Signed = None,
     isolated: Isolated = False,
     as_json: Json = False,
 ) -> None:
     """Download the best build for this machine and explain the choice."""
+    limits = limits_of(tolerance, min_accuracy)
     with load_model(
-        context, name, revision, target, tolerance, verify=verify, signed=signed, isolated=isolated
+        context, name, revision, target, limits, verify=verify, signed=signed, isolated=isolated
     ) as model:
         if as_json:
             emit_json(
@@ -69,21 +90,21 @@ def run(
     ] = None,
     revision: Revision = None,
     target: Target = "auto",
-    tolerance: Tolerated = "exact",
+    tolerance: Tolerated = None,
+    min_accuracy: MinAccuracy = None,
     signed: Signed = None,
     isolated: Isolated = False,
     as_json: Json = False,
 ) -> None:
     """Run the best build on arrays in a file."""
     inputs = _read(arrays)
+    limits = limits_of(tolerance, min_accuracy)
     with load_model(
-        context, name, revision, target, tolerance, signed=signed, isolated=isolated
+        context, name, revision, target, limits, signed=signed, isolated=isolated
     ) as model:
         start = time.perf_counter()
-        result = model(inputs)
+        outputs = model.run(inputs)
         spent_ms = (time.perf_counter() - start) * 1e3
-        names = [tensor.name for tensor in model.signature.outputs]
-        outputs = result if isinstance(result, dict) else {names[0]: result}
     if output is not None:
         _write(output, outputs)
     rows = [(key, str(value.dtype), list(value.shape)) for key, value in outputs.items()]
@@ -95,12 +116,24 @@ def run(
         say(f"One run, the first, took {spent_ms:.3g} ms.")
 
 
+def limits_of(tolerance: str | None, min_accuracy: float | None) -> OutputLimits:
+    """The limits of the outputs that options state; raises BadInput for unknown words."""
+    limit: Any = tolerance
+    if tolerance is not None and tolerance not in TOLERANCES:
+        try:
+            limit = float(tolerance)
+        except ValueError:
+            # The client says what there is.
+            limit = tolerance
+    return {"tolerance": limit, "min_accuracy": min_accuracy}
+
+
 def load_model(
     context: typer.Context,
     name: str,
     revision: str | None,
     target: str,
-    tolerance: str,
+    limits: OutputLimits,
     *,
     verify: bool = False,
     signed: bool | None = None,
@@ -111,22 +144,23 @@ def load_model(
         name,
         revision=revision,
         target=None if target == "none" else target,
-        tolerance=cast("Tolerance", tolerance),
         verify=verify,
         signed=signed,
         isolated=isolated,
+        **limits,
     )
 
 
 def _read(path: Path) -> Any:
     """An array, or arrays by name; of a samples file, its inputs."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
+        # NumPy leaves a file open that it opens itself and cannot read.
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
             arrays = {name: loaded[name] for name in loaded.files}
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise BadInput(f"{path} is not a .npy or .npz file: {error}.") from error
     inputs = {
         name.removeprefix(_INPUTS): array
@@ -137,9 +171,12 @@ def _read(path: Path) -> Any:
 
 
 def _write(path: Path, outputs: dict[str, Array]) -> None:
-    if path.suffix == ".npy":
-        if len(outputs) != 1:
-            raise BadInput("The model has several outputs.", "Write to a .npz file.")
-        np.save(path, next(iter(outputs.values())))
-    else:
-        np.savez(path, **outputs)  # type: ignore[arg-type]
+    """Write arrays by name; text as text, because a pickle would be refused when it is read."""
+    arrays = {key: a.astype(str) if a.dtype == object else a for key, a in outputs.items()}
+    with local_files(path.parent):
+        if path.suffix == ".npy":
+            if len(arrays) != 1:
+                raise BadInput("The model has several outputs.", "Write to a .npz file.")
+            np.save(path, next(iter(arrays.values())))
+        else:
+            np.savez(path, **arrays)  # type: ignore[arg-type]

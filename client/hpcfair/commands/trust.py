@@ -6,7 +6,15 @@ import typer
 
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs
-from hpcfair.commands.run import Name, Revision, Target, Tolerated, load_model
+from hpcfair.commands.run import (
+    MinAccuracy,
+    Name,
+    Revision,
+    Target,
+    Tolerated,
+    limits_of,
+    load_model,
+)
 from hpcfair.trust import hubkeys
 
 
@@ -31,14 +39,16 @@ def verify(
     name: Name,
     revision: Revision = None,
     target: Target = "auto",
-    tolerance: Tolerated = "exact",
+    tolerance: Tolerated = None,
+    min_accuracy: MinAccuracy = None,
     as_json: Json = False,
 ) -> None:
     """Verify the signature of the best build, the digests of its files, and its record.
 
     Exit status 9 if a signature is missing or wrong.
     """
-    with load_model(context, name, revision, target, tolerance, verify=True, signed=True) as model:
+    limits = limits_of(tolerance, min_accuracy)
+    with load_model(context, name, revision, target, limits, verify=True, signed=True) as model:
         record, signature = model.record, model.signed_by
         if as_json:
             emit_json({"name": model.name, "revision": model.revision, "signature": signature})

@@ -79,7 +79,10 @@ def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
         arrays = [examples[name] for name in names]
     else:
         arrays = list(examples)
-    return tuple(torch.from_numpy(np.array(array)) for array in arrays)
+    try:
+        return tuple(torch.from_numpy(np.array(array)) for array in arrays)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise BadInput(f"The example inputs are no arrays of numbers: {error}.") from error
 
 
 def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:

@@ -82,7 +82,10 @@ def check_inputs(arrays: Mapping[str, Array], expected: Sequence[TensorInfo]) ->
     for tensor in expected:
         problem = _mismatch(arrays[tensor.name], tensor)
         if problem:
-            raise BadInput(f"input {tensor.name}: expected {tensor}, got {problem}")
+            raise BadInput(
+                f"input {tensor.name}: expected {tensor}, got {problem}.",
+                f"The inputs are {_signature(expected)}.",
+            )
 
 
 def _wrong_names(arrays: Mapping[str, Array], expected: Sequence[TensorInfo]) -> BadInput:

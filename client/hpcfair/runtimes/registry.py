@@ -7,12 +7,14 @@ runtime, pointing at a :class:`RuntimeEntry`. Built-in runtimes cannot be replac
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import cast
 
 from hpcfair.errors import BadConfig, MissingPackage, NotSupported
+from hpcfair.localfiles import local_files
 from hpcfair.plugins import load_entries
 from hpcfair.runtimes.base import Options, Runtime
 
@@ -81,6 +83,19 @@ def open(name: str, path: Path, options: Options) -> Runtime:  # noqa: A001  cal
         BadConfig: the runtime or one of the options is unknown.
         MissingPackage: the runtime's package is not installed; the hint says how to install it.
         RuntimeFailed: the runtime cannot open these files.
+        StorageFailed: a file cannot be read.
+    """
+    runtime = runtime_of(name)
+    with local_files(path.parent):
+        return runtime(path, options)
+
+
+def runtime_of(name: str) -> Callable[[Path, Options], Runtime]:
+    """Import a runtime's class, and with it the runtime's library.
+
+    Raises:
+        BadConfig: there is no runtime of that name.
+        MissingPackage: its package is not installed, or cannot be imported.
     """
     entry = RUNTIMES.get(name)
     if entry is None:
@@ -94,10 +109,10 @@ def open(name: str, path: Path, options: Options) -> Runtime:  # noqa: A001  cal
         entry = every[name]
     module, _, attribute = entry.path.partition(":")
     try:
-        runtime = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+        return cast("Callable[[Path, Options], Runtime]", getattr(import_module(module), attribute))
+    # OSError: a shared library of the package is missing.
+    except (ImportError, AttributeError, OSError) as error:
         raise MissingPackage(f"runtime {name} cannot be imported: {error}", entry.hint) from error
-    return cast("Runtime", runtime(path, options))
 
 
 def open_isolated(name: str, path: Path, options: Options) -> Runtime:
@@ -109,7 +124,8 @@ def open_isolated(name: str, path: Path, options: Options) -> Runtime:
         raise NotSupported(f"isolated=True needs Linux; this is {sys.platform}.")
     # Imported here: most programs isolate nothing.
     module = import_module("hpcfair.runtimes.isolated")
-    return cast("Runtime", module.IsolatedRuntime(name, path, options))
+    with local_files(None, "TMPDIR"):
+        return cast("Runtime", module.IsolatedRuntime(name, path, options))
 
 
 def installed() -> dict[str, str]:

@@ -41,7 +41,8 @@ def hub_keys(http: Transport, needed: str = "") -> KeyList:
         if is_fresh and (not needed or needed in stored.public or needed in stored.revoked):
             return stored
     try:
-        envelope = http.get(PATH)
+        # A member that is missing is a fault of the signature.
+        envelope = dict(http.get(PATH) or {})
     except (HubUnreachable, Unavailable):
         if stored is None:
             raise
@@ -76,7 +77,7 @@ def trust(http: Transport, keyid: str) -> KeyList:
     Raises Untrusted: it has another one.
     """
     hub = http.config.url
-    envelope = http.get(PATH)
+    envelope = dict(http.get(PATH) or {})
     keys = read_list(envelope)
     if keys.current != keyid or keyid in keys.revoked:
         raise changed(hub, keyid, keys.current)

@@ -17,6 +17,7 @@ from typing import Any
 
 from hpcfair.config import Config, config_file
 from hpcfair.errors import BadConfig
+from hpcfair.localfiles import local_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def read_pin(config: Config) -> Pin | None:
 
 
 def write_pin(config: Config, pin: Pin) -> None:
-    """Trust a key of the hub from now on. Raises BadConfig if the file cannot be read."""
+    """Trust a key of the hub from now on. Raises BadConfig if the file cannot be read, and
+    StorageFailed if it cannot be written."""
     path = pin_file(config)
     _write(path, {**_read(path), config.url: asdict(pin)})
 
@@ -64,6 +66,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, pins: dict[str, Any]) -> None:
+    with local_files(path.parent, "HPCFAIR_CONFIG"):
+        _replace(path, pins)
+
+
+def _replace(path: Path, pins: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # mkstemp creates the file with mode 0600, which the rename preserves.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".keys-")

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from registry.errors import RegistryError
 from registry.search import index, snapshot
 from registry.services.repository.card import count_uncounted, label_unlabelled
+from registry.services.results.best import best_builds_rebuild
 
 
 class Command(BaseCommand):
@@ -16,7 +17,8 @@ class Command(BaseCommand):
 
     Optional: an index that is missing, damaged or of an older format is replaced in the background.
     After an upgrade this command avoids that wait, and adds the labels and numbers of
-    parameters that older models lack. An interrupted build continues.
+    parameters that older models lack. It writes the table of best builds anew, which is needed only
+    if its rows were lost or changed by hand. An interrupted build continues.
     """
 
     help = "Rebuild the search index; searches use the old one meanwhile."
@@ -54,6 +56,7 @@ class Command(BaseCommand):
                 return
             label_unlabelled()
             count_uncounted()
+            best_builds_rebuild()
             count = index.rebuild(progress=self._progress)
         except RegistryError as error:
             raise CommandError(str(error)) from error

@@ -1,4 +1,5 @@
-// Enhancements of pages that work without JavaScript: scroll positions, copy buttons, closing menus.
+// Enhancements of pages that work without JavaScript: scroll positions, copy buttons, closing menus,
+// marks of charts.
 (() => {
   // Scroll the current tab into view: on a phone the tabs are wider than the screen.
   const tab = document.querySelector(".tabs [aria-current]");
@@ -22,6 +23,18 @@
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     box.append(button);
+  }
+
+  // A chosen mark of the chart chooses its tolerance class, and its build is described in words.
+  for (const figure of document.querySelectorAll(".answer [data-chart]")) {
+    figure.addEventListener("chart:select", ({ detail }) => {
+      for (const words of document.querySelectorAll(".answer [data-build]")) {
+        words.hidden = words.dataset.build !== detail.id;
+        if (words.hidden) continue;
+        const offer = document.getElementById(`tolerance-${words.dataset.tolerance}`);
+        if (offer) offer.checked = true;
+      }
+    });
   }
 
   const close = (menu) => { menu.open = false; };

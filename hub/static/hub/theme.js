@@ -2,7 +2,8 @@
 (() => {
   const root = document.documentElement;
   const stored = localStorage.getItem("theme");
-  if (stored) root.dataset.theme = stored;
+  // "auto" is stored by the manual.
+  if (stored && stored !== "auto") root.dataset.theme = stored;
   document.addEventListener("DOMContentLoaded", () => {
     const toggle = document.querySelector("[data-theme-toggle]");
     toggle.hidden = false;

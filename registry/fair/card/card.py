@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry.errors import Invalid
+from registry.fair.card.keys import CARD_KEYS
 from registry.fair.card.links import (
     PAPER_TAGS,
     Base,
@@ -20,7 +21,7 @@ from registry.fair.card.links import (
 )
 from registry.fair.card.people import agents_of, contact_of, fundings_of
 from registry.fair.card.results import emissions_of, results_of
-from registry.fair.card.texts import TEXT_KEYS, description_of, texts_of
+from registry.fair.card.texts import description_of, texts_of
 from registry.fair.card.values import CardReader, clean
 from registry.fair.parts import (
     Agent,
@@ -37,17 +38,6 @@ from registry.validation.license import license_missing, license_of, simple_ids
 from registry.validation.references import web_address
 from registry.validation.vocabularies import language_code
 
-#: Supported keys; all others are passed on as ``unknown``.
-KEYS = frozenset(
-    {
-        *TEXT_KEYS,
-        *("model_name", "title", "pretty_name", "pipeline_tag", "library_name", "tags", "language"),
-        *("license", "license_name", "license_link", "extra_gated_prompt"),
-        *("authors", "contributors", "contact", "funding", "version", "doi", "code", "papers"),
-        *("datasets", "validation_datasets", "test_datasets", "base_model", "base_model_relation"),
-        *("model-index", "co2_eq_emissions"),
-    }
-)
 #: Names of licence files, by precedence.
 LICENSE_FILES = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
 _MAX_VERSION = 100
@@ -139,7 +129,7 @@ def read(
         papers=papers_of(reader),
         bases=bases_of(reader, repository, parents),
         emissions=emissions_of(reader.top("co2_eq_emissions")),
-        unknown={key: value for key, value in card.values.items() if key not in KEYS},
+        unknown={key: value for key, value in card.values.items() if key not in CARD_KEYS},
         # Two functions may read the same entry.
         findings=tuple(sorted(dict.fromkeys(reader.findings), key=lambda one: one.line)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from registry.fair.files import role
 from registry.states import RefKind
-from registry.tables import File, MLModel, Ref, Revision
+from registry.tables import MLModel, Ref, Revision
 
 #: Roles of files that describe the content. A copy may replace them.
 _DESCRIBING = frozenset({"card", "licence"})
@@ -26,7 +26,7 @@ def is_copy(digests: Mapping[str, str], source: Iterable[str]) -> bool:
 
 def digests_of(revision: Revision) -> dict[str, str]:
     """Path to SHA-256 of all files of a version."""
-    return dict(File.objects.filter(revision=revision).values_list("path", "blob"))
+    return dict(revision.files.values_list("path", "blob"))
 
 
 def version_at(mlmodel: MLModel, oid: str) -> Revision | None:

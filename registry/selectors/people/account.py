@@ -154,6 +154,13 @@ def user_find(name: str) -> User | None:
     return User.objects.filter(username__in=personal.values("name")).first()
 
 
+def users_by_email(address: str) -> list[User]:
+    """The active people with this e-mail address in any case. Several accounts may share one."""
+    rows = User.objects.filter(Exact(Lower("email"), address.lower()), is_active=True)
+    # Not by the database, which would walk the table in that order instead.
+    return sorted(rows, key=lambda user: user.pk)
+
+
 def named(rows: QuerySet[Row], name: str) -> QuerySet[Row]:
     """Those of ``rows`` whose ``name`` is ``name`` in any case, by an index lookup.
 

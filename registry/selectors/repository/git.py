@@ -8,7 +8,7 @@ parent has the smaller key.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from registry import storage
 from registry.errors import NotFound
@@ -181,7 +181,7 @@ def _grow(tree: GitTree, revision: Revision) -> _State:
     The rows tell which files it added or changed (``changed_in``), but not which it deleted: if the
     tree id does not match, the whole revision is read.
     """
-    files = list(_rows(revision.files.filter(changed_in=F("revision"))))
+    files = list(_rows(revision.files.filter(changed_in=revision)))
     for path, oid, *_ in files:
         tree.put(path, oid)
     trees = list(tree.changed())
@@ -189,7 +189,7 @@ def _grow(tree: GitTree, revision: Revision) -> _State:
 
 
 def _read(key: int) -> _State:
-    tree, files = GitTree(), list(_rows(File.objects.filter(revision=key)))
+    tree, files = GitTree(), list(_rows(File.objects.of([key])))
     for path, oid, *_ in files:
         tree.put(path, oid)
     return _State(tree, list(tree.changed()), files)

@@ -64,7 +64,7 @@ def is_empty_start(key: str = "pk") -> Exists:
     It has no parent and no file but ``.gitattributes``. ``key`` is the field of the rows with the
     revision's key.
     """
-    content = File.objects.filter(revision=OuterRef("pk")).exclude(path=".gitattributes")
+    content = File.objects.at_outer().exclude(path=".gitattributes")
     return Exists(Revision.objects.filter(~Exists(content), pk=OuterRef(key), parent=None))
 
 
@@ -128,7 +128,7 @@ def main_path(revision: Revision) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _main_path(revision: int, tree_oid: str) -> str | None:  # noqa: ARG001 (part of the key)
-    files = File.objects.filter(revision=revision).order_by("-blob__size_bytes", "path")
+    files = File.objects.of([revision]).order_by("-blob__size_bytes", "path")
     paths = files.values_list("path", flat=True).iterator()
     return next((path for path in paths if not _is_about_others(path)), None)
 

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
-from registry.selectors.access import Actor, readable_builds
+from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.results.build import with_relations
 from registry.selectors.results.choice import (
     BuildFacts,
@@ -16,11 +16,10 @@ from registry.selectors.results.choice import (
     choose,
 )
 from registry.selectors.results.graph import graph_of
+from registry.selectors.results.inconclusive import inconclusive_classes
 from registry.selectors.results.reproduction import latest_outcomes
-from registry.states import ToleranceClass
-from registry.tables import Build, Revision, Target
-
-_PAGE = 50
+from registry.states import RefKind, ToleranceClass
+from registry.tables import BestBuild, Build, Graph, Ref, Revision, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +30,13 @@ class BuildChoice:
         build: ``None`` to load the published network.
         reason: One or two sentences for people.
         others: Other builds that the machine could load, best first.
+        looser: Tolerance class to the faster build that it would bring.
     """
 
     build: Build | None
     reason: str
     others: list[Build] = field(default_factory=list)
+    looser: dict[str, Build] = field(default_factory=dict)
 
 
 def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
@@ -45,11 +46,12 @@ def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
         return BuildChoice(None, "This revision has no known network: it is not inspected yet.")
     rows = {row.pk: row for row in with_relations(_live().filter(graph=graph))}
     published: dict[TargetFacts, list[BuildFacts]] = {}
-    for facts in _facts(list(rows.values())):
+    for facts in facts_of(list(rows.values())):
         published.setdefault(_target_facts(rows[facts.key].target), []).append(facts)
-    selection = choose(published, request)
+    selection = choose(published, request, inconclusive_classes(revision))
     best = rows[selection.best] if selection.best is not None else None
-    return BuildChoice(best, selection.reason, [rows[key] for key in selection.others])
+    looser = {tolerance: rows[key] for tolerance, key in selection.looser.items()}
+    return BuildChoice(best, selection.reason, [rows[key] for key in selection.others], looser)
 
 
 def best_builds(graphs: Collection[int]) -> set[int]:
@@ -59,18 +61,12 @@ def best_builds(graphs: Collection[int]) -> set[int]:
     class.
     """
     best = set()
-    rows = _live().filter(graph__in=graphs).defer("runtime_options", "deviation", "provenance")
+    rows = _live().filter(graph__in=graphs).defer("runtime_options", "provenance")
     for builds in _by_network(rows).values():
         for tolerance, build in best_of_each_class(builds).items():
             if build.tolerance == tolerance:
                 best.add(build.key)
     return best
-
-
-def best_per_target(revision: Revision, *, tolerance: str = ToleranceClass.EXACT) -> list[Build]:
-    """The best build within ``tolerance`` for each target, by target, with files."""
-    rows = with_relations(_live().filter(graph__revision=revision))
-    return _best_rows(rows.order_by("target__slug", "pk"), tolerance)
 
 
 def best_ratios(
@@ -86,26 +82,59 @@ def best_ratios(
     return ratios
 
 
-def largest_gains(actor: Actor, *, target: Target | None = None, limit: int = 10) -> list[Build]:
-    """The best float32-exact builds of all readable networks, by ratio; baselines left out."""
-    rows = readable_builds(actor).filter(withdrawn_at=None, tolerance=ToleranceClass.EXACT)
-    rows = rows.filter(is_baseline=False)
+def best_at_heads(
+    mlmodels: Collection[int], *, target: Target | None = None
+) -> dict[tuple[int, int], dict[ToleranceClass, Build]]:
+    """Best builds of the networks at the heads of default branches, for each tolerance class.
+
+    Args:
+        mlmodels: Keys of MLModels.
+        target: The only target to read; ``None`` for all.
+
+    Returns:
+        Key of an MLModel and key of a target to the best build of each class that has one.
+    """
+    heads = Ref.objects.filter(
+        mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
+    )
+    owners = {revision: pk for pk, revision in heads.values_list("mlmodel_id", "revision_id")}
+    graphs = Graph.objects.filter(revision__in=owners, is_primary=True).order_by("-path")
+    # Of several primary graphs the first by path is used, as by graph_of.
+    graph_of_owner = {owners[revision]: pk for pk, revision in graphs.values_list("pk", "revision")}
+    owner_of = {graph: owner for owner, graph in graph_of_owner.items()}
+    rows = _live().filter(graph__in=owner_of)
     if target is not None:
         rows = rows.filter(target=target)
-    rows = rows.select_related("graph__revision__mlmodel__namespace", "target", "record")
-    rows = rows.defer("record__document", "record__envelope").order_by("ratio", "pk")
-    gains: list[Build] = []
-    page = list(rows[:_PAGE])
-    while page:
-        best = best_builds({build.graph_id for build in page})
-        gains += [build for build in page if build.pk in best]
-        if len(gains) >= limit:
-            break
-        last = page[-1]
-        # The plain bound lets databases begin in the middle of the index.
-        after = Q(ratio__gt=last.ratio) | Q(ratio=last.ratio, pk__gt=last.pk)
-        page = list(rows.filter(after, ratio__gte=last.ratio)[:_PAGE])
-    return gains[:limit]
+    builds = {build.pk: build for build in rows.defer("runtime_options", "provenance")}
+    return {
+        (owner_of[graph], target_key): {
+            tolerance: builds[best.key] for tolerance, best in best_of_each_class(facts).items()
+        }
+        for (graph, target_key), facts in _by_network(builds.values()).items()
+    }
+
+
+def largest_gains(
+    actor: Actor,
+    *,
+    target: Target | None = None,
+    tolerance: str = ToleranceClass.EXACT,
+    limit: int = 10,
+) -> list[Build]:
+    """The best builds of all readable models within ``tolerance``, by ratio; no baselines.
+
+    They have target, model and record. Reads the table of best builds.
+    """
+    rows = BestBuild.objects.filter(tolerance=tolerance, ratio__lt=1)
+    if actor is not None:
+        # A condition on each row: the database reads the rows in the order of the index.
+        rows = rows.filter(Exists(readable_repositories(actor).filter(pk=OuterRef("mlmodel"))))
+    if target is not None:
+        rows = rows.filter(target=target)
+    rows = rows.select_related(
+        "build__graph__revision__mlmodel__namespace", "build__target", "build__record"
+    ).defer("build__record__document", "build__record__envelope")
+    return [row.build for row in rows.order_by("ratio", "pk")[:limit]]
 
 
 def _live() -> QuerySet[Build]:
@@ -123,12 +152,13 @@ def _by_network(builds: Iterable[Build]) -> dict[tuple[int, int], list[BuildFact
     """Facts of builds by key of their graph and key of their target."""
     builds = list(builds)
     networks: dict[tuple[int, int], list[BuildFacts]] = {}
-    for build, facts in zip(builds, _facts(builds), strict=True):
+    for build, facts in zip(builds, facts_of(builds), strict=True):
         networks.setdefault((build.graph_id, build.target_id), []).append(facts)
     return networks
 
 
-def _facts(builds: Sequence[Build]) -> list[BuildFacts]:
+def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
+    """What the rule of the best build depends on, of each build, in order; in one query."""
     outcomes = latest_outcomes(builds)
     return [
         BuildFacts(
@@ -140,6 +170,8 @@ def _facts(builds: Sequence[Build]) -> list[BuildFacts]:
             reproduction=outcomes.get(build.pk, ""),
             runtime=build.runtime,
             backend=build.candidate["backend"],
+            relative_error=build.deviation.get("relative_l2"),
+            accuracy=build.accuracy,
         )
         for build in builds
     ]

@@ -1,10 +1,12 @@
 """The rule that decides which build is best. Pure; every reader of a best build goes through it.
 
-For a machine and the tolerance class its user accepts:
+For a machine and the deviation from the reference that its user accepts:
 
 1. A build is loadable if the machine has the architecture and all features of the build's target,
-   the build's runtime is installed and its tolerance class is accepted. Tolerance classes are
-   ordered: accepting one implies accepting all stricter classes.
+   the build's runtime is installed and its outputs are accepted. These are limited by a tolerance
+   class or a number, the largest relative L2 error, and optionally by the least accuracy; a figure
+   that was not measured meets no limit, also of the baseline. Tolerance classes are ordered:
+   accepting one implies accepting all stricter classes.
 2. Targets are considered by rank, highest first, then by name.
 3. Within a target the lowest ratio wins among the builds that are proved faster than the baseline
    and whose newest reproduction, if there is one, succeeded. Of equal ratios the older build wins.
@@ -14,15 +16,13 @@ For a machine and the tolerance class its user accepts:
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import product
 
-from registry.states import ReproductionOutcome, ToleranceClass, Verdict
+from registry.selectors.results import reasons
+from registry.states import ToleranceClass, Verdict
 
 _CLASSES = list(ToleranceClass)
-_FAULTS: dict[str, str] = {
-    ReproductionOutcome.DIFFERS: "gave other outputs when it was run again",
-    ReproductionOutcome.FAILED: "did not run again",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class BuildFacts:
         tolerance: A value of :class:`~registry.states.ToleranceClass`.
         ratio: Latency over the baseline's; below 1 is faster.
         verdict: A value of :class:`~registry.states.Verdict`.
+        relative_error: Relative L2 distance from the reference; ``None`` if not measured.
+        accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
         reproduction: Outcome of the newest reproduction; "" if there is none.
         backend: Shown in explanations.
     """
@@ -56,6 +58,8 @@ class BuildFacts:
     reproduction: str = ""
     runtime: str = ""
     backend: str = ""
+    relative_error: float | None = None
+    accuracy: float | None = None
 
     @property
     def is_proved_faster(self) -> bool:
@@ -64,22 +68,25 @@ class BuildFacts:
     @property
     def is_faulty(self) -> bool:
         """Whether the newest reproduction did not succeed."""
-        return self.reproduction in _FAULTS
+        return self.reproduction in reasons.FAULTS
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """A machine and the laxest tolerance class that its user accepts.
+    """A machine and the deviation from the reference that its user accepts.
 
     Attributes:
         features: Instruction-set and accelerator features of the machine.
         runtimes: Names of the installed runtimes.
+        tolerance: The laxest tolerance class, or a number: the largest relative L2 error.
+        min_accuracy: The least accuracy, 0 to 1; ``None``: any.
     """
 
     architecture: str
     features: Collection[str]
     runtimes: Collection[str]
-    tolerance: str
+    tolerance: str | float
+    min_accuracy: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +97,14 @@ class Selection:
         best: Key of the build to load; ``None`` to load the published network.
         others: Keys of the other loadable builds: closest target first, then by ratio.
         reason: One or two sentences for people.
+        looser: Tolerance class to the key of the build that it would bring, strictest first. Only
+            builds that the request does not accept, each faster than ``best`` and the ones before.
     """
 
     best: int | None
     others: tuple[int, ...]
     reason: str
+    looser: Mapping[str, int] = field(default_factory=dict)
 
 
 _Offer = tuple[TargetFacts, BuildFacts]
@@ -106,9 +116,22 @@ def accepts(tolerance: str, other: str) -> bool:
     return order(ToleranceClass(other)) <= order(ToleranceClass(tolerance))
 
 
-def best_of(builds: Iterable[BuildFacts], tolerance: str) -> BuildFacts | None:
-    """The best of one network's builds for a target within ``tolerance``, by steps 3 to 5."""
-    accepted = [build for build in builds if accepts(tolerance, build.tolerance)]
+def is_accepted(
+    build: BuildFacts, tolerance: str | float, min_accuracy: float | None = None
+) -> bool:
+    """Whether a build's outputs are within the limits of a :class:`LoadRequest`."""
+    if min_accuracy is not None and (build.accuracy is None or build.accuracy < min_accuracy):
+        return False
+    if isinstance(tolerance, str):
+        return accepts(tolerance, build.tolerance)
+    return build.relative_error is not None and build.relative_error <= tolerance
+
+
+def best_of(
+    builds: Iterable[BuildFacts], tolerance: str | float, min_accuracy: float | None = None
+) -> BuildFacts | None:
+    """The best of one network's builds for a target within these limits, by steps 3 to 5."""
+    accepted = [build for build in builds if is_accepted(build, tolerance, min_accuracy)]
     return _winner(accepted, faulty_baseline=True)
 
 
@@ -122,23 +145,28 @@ def best_of_each_class(builds: Collection[BuildFacts]) -> dict[ToleranceClass, B
 
 
 def choose(
-    published: Mapping[TargetFacts, Collection[BuildFacts]], request: LoadRequest
+    published: Mapping[TargetFacts, Collection[BuildFacts]],
+    request: LoadRequest,
+    inconclusive: Mapping[str, Collection[str]] | None = None,
 ) -> Selection:
-    """The build to load of those published for one network, by the whole rule."""
+    """The build to load of those published for one network, by the whole rule.
+
+    ``inconclusive``: slug of a target to tolerance classes whose measurements were disturbed.
+    """
     offers = [(target, build) for target, builds in published.items() for build in builds]
-    fitting = [offer for offer in offers if _fits(offer[0], request)]
+    same = (offer for offer in offers if offer[0].architecture == request.architecture)
+    fitting = [offer for offer in same if offer[0].features <= frozenset(request.features)]
+    fitting.sort(key=_order)
     installed = [offer for offer in fitting if offer[1].runtime in request.runtimes]
-    loadable = [offer for offer in installed if accepts(request.tolerance, offer[1].tolerance)]
-    loadable.sort(key=lambda offer: (*_closeness(offer[0]), offer[1].ratio, offer[1].key))
-    best = _closest_winner(loadable, faulty_baseline=False) or _closest_winner(
-        loadable, faulty_baseline=True
-    )
+    loadable = [offer for offer in installed if _accepted(request, offer)]
+    best = _best(loadable)
+    accepted = reasons.limits(request.tolerance, request.min_accuracy)
     if best is not None:
-        reason = _reason(best, request.tolerance)
+        reason = _reason(best, accepted)
     elif loadable:
         reason = "No build that this machine can load is proved faster than the baseline."
     elif installed:
-        reason = f"No build for this machine is within tolerance {request.tolerance!r}."
+        reason = f"No build for this machine is {accepted}."
     elif fitting:
         runtimes = ", ".join(sorted({build.runtime for _, build in fitting}))
         reason = f"Builds for this machine need a runtime that is not installed: {runtimes}."
@@ -149,28 +177,49 @@ def choose(
         reason = "No build is published for this revision: it is not tuned yet."
     winner = best[1] if best else None
     others = [build for _, build in loadable if build is not winner]
+    considered = [best[0]] if best else [target for target, _ in fitting]
+    doubts = _doubts(considered, request, inconclusive or {})
     return Selection(
         best=winner.key if winner else None,
         others=tuple(build.key for build in others),
-        reason=" ".join([reason, *_faults(winner, others)]),
+        reason=" ".join([reason, *doubts, *_faults(winner, others)]),
+        looser=_looser(installed, request, winner),
     )
 
 
-def _fits(target: TargetFacts, request: LoadRequest) -> bool:
-    same = target.architecture == request.architecture
-    return same and target.features <= frozenset(request.features)
+def _accepted(request: LoadRequest, offer: _Offer) -> bool:
+    return is_accepted(offer[1], request.tolerance, request.min_accuracy)
 
 
-def _closeness(target: TargetFacts) -> tuple[int, str]:
-    return -target.rank, target.slug
+def _order(offer: _Offer) -> tuple[int, str, float, int]:
+    """Closest target first, then by ratio."""
+    target, build = offer
+    return -target.rank, target.slug, build.ratio, build.key
 
 
-def _closest_winner(loadable: list[_Offer], *, faulty_baseline: bool) -> _Offer | None:
-    for target in dict.fromkeys(target for target, _ in loadable):
+def _best(loadable: list[_Offer]) -> _Offer | None:
+    """Steps 2 to 5 of the rule."""
+    targets = dict.fromkeys(target for target, _ in loadable)
+    for faulty_baseline, target in product((False, True), targets):
         builds = (build for of, build in loadable if of == target)
         if winner := _winner(builds, faulty_baseline=faulty_baseline):
             return target, winner
     return None
+
+
+def _looser(offers: list[_Offer], request: LoadRequest, best: BuildFacts | None) -> dict[str, int]:
+    """:attr:`Selection.looser` of sorted offers. The least accuracy stays as requested."""
+    fastest = best.ratio if best and best.is_proved_faster else 1.0
+    looser: dict[str, int] = {}
+    for tolerance in _CLASSES:
+        laxer = replace(request, tolerance=tolerance)
+        offer = _best([offer for offer in offers if _accepted(laxer, offer)])
+        if offer is None or _accepted(request, offer) or not offer[1].is_proved_faster:
+            continue
+        if offer[1].ratio < fastest:
+            looser[tolerance.value] = offer[1].key
+            fastest = offer[1].ratio
+    return looser
 
 
 def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFacts | None:
@@ -183,27 +232,29 @@ def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFact
     return min(faster, key=lambda build: (build.ratio, build.key), default=baseline)
 
 
-def _reason(best: _Offer, tolerance: str) -> str:
+def _reason(best: _Offer, accepted: str) -> str:
     target, build = best
     if build.is_baseline:
-        return (
-            f"On {target.slug} no build within tolerance {tolerance!r} is proved faster than the "
-            f"defaults of {build.runtime}."
-        )
-    return (
-        f"On {target.slug} it is the fastest within tolerance {tolerance!r}: "
-        f"{build.ratio:.3f} of the latency of the runtime's defaults."
-    )
+        return reasons.default_is_best(target.slug, accepted, build.runtime)
+    return reasons.fastest(target.slug, accepted, build.ratio)
+
+
+def _doubts(
+    targets: Iterable[TargetFacts],
+    request: LoadRequest,
+    inconclusive: Mapping[str, Collection[str]],
+) -> Iterator[str]:
+    """A sentence for each target with accepted classes whose measurements decided nothing."""
+    limit = request.tolerance
+    accepted = [one for one in _CLASSES if not isinstance(limit, str) or accepts(limit, one)]
+    for slug in dict.fromkeys(target.slug for target in targets):
+        if classes := [one.value for one in accepted if one in inconclusive.get(slug, ())]:
+            yield reasons.doubt(slug, classes)
 
 
 def _faults(winner: BuildFacts | None, others: Iterable[BuildFacts]) -> Iterator[str]:
     """Sentences on the builds whose newest reproduction did not succeed."""
     if winner is not None and winner.is_faulty:
-        yield f"It {_FAULTS[winner.reproduction]}, but there is no other."
-    excluded = [
-        f"{build.backend} at {build.ratio:.3f}, which {_FAULTS[build.reproduction]}"
-        for build in others
-        if build.is_faulty
-    ]
-    if excluded:
-        yield f"Excluded: {'; '.join(excluded)}."
+        yield reasons.faulty_without_alternative(winner.reproduction)
+    if excluded := [(one.backend, one.ratio, one.reproduction) for one in others if one.is_faulty]:
+        yield reasons.exclusions(excluded)

@@ -7,8 +7,7 @@ from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
 from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.graph import graph_of
-from registry.selectors.work.job import latest_job
-from registry.states import JobKind
+from registry.selectors.results.runnable import NotRunnable, not_runnable
 from registry.tables import BuildFile, File, Graph, Revision
 
 
@@ -30,31 +29,30 @@ class Resolution:
 def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     """The files of a revision that a machine should load.
 
-    Raises ``NotFound``: ``graph_not_found``: files that the hub has not inspected are not served to
-    run.
+    Raises ``NotFound``: ``graph_not_found``: files that the hub has not inspected, or that do not
+    run, are not served to run.
     """
     graph = graph_of(revision)
     if graph is None:
-        raise _not_inspected(revision)
+        raise _not_loadable(revision, not_runnable(revision))
     choice = best_build(revision, request)
     if choice.build is not None:
         files = list(choice.build.files.all())
         return Resolution(revision, graph, choice, files, choice.build.entry_point)
+    if fault := not_runnable(revision):
+        raise _not_loadable(revision, fault)
     paths = [graph.path, *graph.facts["external_data"]]
     plain = list(files_of(revision).filter(path__in=paths))
     return Resolution(revision, graph, choice, plain, graph.path)
 
 
-def _not_inspected(revision: Revision) -> NotFound:
-    job = latest_job(revision, JobKind.INSPECT)
-    if job is None:
-        hint = "Add an ONNX or TensorFlow Lite file; other formats cannot be loaded."
-    elif job.failure_code:
-        hint = f"Its inspection failed ({job.failure_code}): {job.failure_detail}"
-    else:
+def _not_loadable(revision: Revision, fault: NotRunnable | None) -> NotFound:
+    if fault is None:
         hint = "Its inspection has not ended; try again later."
+    else:
+        hint = f"{fault.reason} ({fault.code}) {fault.remedy}"
     return NotFound(
         "graph_not_found",
-        f"No network is known in revision {revision.oid[:10]} of {revision.mlmodel.full_name}.",
+        f"Revision {revision.oid[:10]} of {revision.mlmodel.full_name} cannot be loaded.",
         hint,
     )

@@ -1,8 +1,8 @@
-"""The catalogue: search of MLModels by words, filters, tensor signatures and similarity."""
+"""The catalogue: search of MLModels by words, filters, numbers, signatures and similarity."""
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import tantivy
@@ -12,13 +12,19 @@ from registry.pagination import decode_cursor, encode_cursor
 from registry.search import index, parser, plan
 from registry.search.counts import Counts, Facets, counts_of
 from registry.search.documents import reader_hub, reader_member, reader_public
+from registry.search.hints import hints_of
+from registry.search.number_order import ByNumber
 from registry.search.orders import ByRelevance, BySimilarity, BySortKey, Hit, ResultOrder
 from registry.search.parser import Query
+from registry.search.schema import ANY
+from registry.search.vocabulary import NUMBERS, listed, suggestion
 from registry.selectors.access import Actor, memberships, person, readable_mlmodels
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.graph import graph_of
-from registry.tables import MLModel
+from registry.selectors.search.similarity import Similarity, similarities_of
+from registry.selectors.work.target import targets
+from registry.tables import Graph, MLModel
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +43,17 @@ class CataloguePage:
         next_cursor: Cursor of the next page; ``None`` on the last page.
         counts: Total and facets of the whole result. A facet is counted without its own filter, so
             that it shows the alternatives.
+        query: The parsed query, with the filters of the parameters.
+        hints: Sentences on the values of an empty result that no model has.
+        similarities: Key of an item to its similarity to the model of ``similar``.
     """
 
     items: list[MLModel]
     next_cursor: str | None
     counts: Counts
+    query: Query = field(default_factory=Query)
+    hints: tuple[str, ...] = ()
+    similarities: dict[int, Similarity] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -54,79 +66,63 @@ class CataloguePage:
         return self.counts.facets
 
 
-def catalogue_search(  # noqa: PLR0913 - a search form has many fields
+def catalogue_search(
     actor: Actor,
     *,
     query: str = "",
-    task: Values = None,
-    license: Values = None,
-    library: Values = None,
-    tag: Values = None,
-    architecture_class: Values = None,
-    namespace: Values = None,
-    signature: str | None = None,
-    target: Values = None,
-    similar_to: str | None = None,
     sort: str | None = None,
     cursor: str | None = None,
     limit: int = 30,
     with_counts: bool = True,
+    **filters: Values,
 ) -> CataloguePage:
     """A page of the matching MLModels that ``actor`` may read.
 
-    The parameters add to the filters within ``query`` (``registry/search/parser.py``); filter
-    values compare without case. ``sort="relevance"`` ranks by similarity if ``similar_to`` is
-    given, else by the words of the query, and without words by last update. Without
-    ``with_counts`` total and facets are left out.
+    ``filters`` are those of ``registry/search/vocabulary.py`` by name or alias, each with one value
+    or several; they add to those within ``query`` and mean the same. Values compare without case.
+    ``sort="relevance"`` ranks by similarity if the query has ``similar``, else by its words, and
+    without words by last update. Without ``with_counts`` total and facets are left out.
     ``registry/search/orders.py`` describes the pagination of each order.
 
     Raises:
         Invalid: ``invalid_query``, ``invalid_signature``, ``invalid_cursor``, ``invalid_request``.
-        NotFound: ``model_not_found`` or ``graph_not_found`` for ``similar_to``.
+            The message names valid values, and the one that is most like an unknown one.
+        NotFound: ``model_not_found`` or ``graph_not_found`` for ``similar``.
         Unavailable: ``index_busy`` while there is no complete index, or if it cannot be
             written.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise Invalid("invalid_request", f"limit is {limit}; it must be from 1 to {MAX_LIMIT}.")
     parsed = parser.parse(query)
-    filters = {
-        "task": task,
-        "license": license,
-        "library": library,
-        "tag": tag,
-        "architecture_class": architecture_class,
-        "namespace": namespace,
-        "target": target,
-    }
     for key, values in filters.items():
-        if values:
-            parsed = parsed.narrowed(key, [values] if isinstance(values, str) else values)
-    if signature:
-        parsed = parsed.with_signature(signature)
-    if similar_to:
-        parsed = parsed.with_similar(similar_to)
+        for value in [values] if isinstance(values, str) else values or ():
+            parsed = parsed.with_filter(key, value) if value else parsed
     if sort:
         parsed = parsed.with_sort(sort)
+    _check_targets(parsed)
     return _page(actor, parsed, cursor, limit, with_counts=with_counts)
 
 
 def _page(
     actor: Actor, parsed: Query, cursor: str | None, limit: int, *, with_counts: bool
 ) -> CataloguePage:
-    ranking = _ranking(actor, parsed)
+    reference = _reference(actor, parsed)
+    ranking = _ranking(parsed, reference)
     readers = _readers(actor)
     matching = plan.matching(parsed, readers)
     # A cursor is valid for the same query only.
     name = f"catalogue {parsed!r}"
     (after,) = decode_cursor(cursor, name) if cursor else [""]
 
-    def search(searcher: tantivy.Searcher) -> tuple[list[Hit], Counts]:
+    def search(searcher: tantivy.Searcher) -> tuple[list[Hit], Counts, tuple[str, ...]]:
         # One more than the limit, to know whether there is a next page.
         hits = ranking.page(searcher, matching, after, limit + 1)
-        return hits, counts_of(searcher, parsed, readers) if with_counts else Counts()
+        hints = () if hits or after else hints_of(searcher, parsed, readers)
+        counts = counts_of(searcher, parsed, readers) if with_counts else Counts()
+        return hits, counts, hints
 
     try:
-        hits, counts = index.ask(search)
+        hits, counts, hints = index.ask(search)
     except OSError as error:
         _log.error("the search index cannot be used: %s", error)
         raise Unavailable(
@@ -134,27 +130,62 @@ def _page(
         ) from error
     has_more = len(hits) > limit
     hits = hits[:limit]
+    items = _rows(actor, hits)
     return CataloguePage(
-        items=_rows(actor, hits),
+        items=items,
         next_cursor=encode_cursor([hits[-1].position], name) if has_more else None,
         counts=counts,
+        query=parsed,
+        hints=hints,
+        similarities=similarities_of(reference, items) if reference else {},
     )
 
 
-def _ranking(actor: Actor, parsed: Query) -> ResultOrder:
-    if parsed.similar_to:
-        reference = mlmodel_get(actor, parsed.similar_to)
-        graph = graph_of(revision_get(reference))
-        if graph is None:
-            raise NotFound(
-                "graph_not_found",
-                f"No network is known in {reference.full_name}.",
-                "Only models with an inspected network can be compared.",
+def _check_targets(parsed: Query) -> None:
+    """Refuse targets that the hub does not have; only registered ones have safe names."""
+    if not parsed.targets:
+        return
+    slugs = list(targets().values_list("slug", flat=True))
+    for slug in parsed.targets:
+        if slug not in slugs:
+            raise Invalid(
+                "invalid_query",
+                f"There is no target {slug[:64]!r}.{suggestion(slug, slugs)}",
+                f"Targets are {listed(slugs)}." if slugs else "This hub has no target yet.",
             )
-        if parsed.sort == "relevance":
-            return BySimilarity(graph)
+
+
+def _reference(actor: Actor, parsed: Query) -> Graph | None:
+    """The network that results are compared with."""
+    if not parsed.similar_to:
+        return None
+    reference = mlmodel_get(actor, parsed.similar_to)
+    graph = graph_of(revision_get(reference))
+    if graph is None:
+        raise NotFound(
+            "graph_not_found",
+            f"No network is known in {reference.full_name}.",
+            "Only models with an inspected network can be compared.",
+        )
+    return graph
+
+
+def _ranking(parsed: Query, reference: Graph | None) -> ResultOrder:
+    number = NUMBERS.get(parsed.sort)
+    if number is not None:
+        if number.is_speed and len(parsed.targets) > 1:
+            raise Invalid(
+                "invalid_query",
+                f"The order {parsed.sort} needs one target; the query has {len(parsed.targets)}.",
+                f"Keep one of {listed(parsed.targets)}.",
+            )
+        target = parsed.targets[0] if parsed.targets else ANY
+        path = plan.path_of(parsed.sort, parsed, target)
+        return ByNumber(path, is_ascending=number.is_least_best)
     if parsed.sort != "relevance":
         return BySortKey(parsed.sort)
+    if reference is not None:
+        return BySimilarity(reference)
     return ByRelevance() if plan.has_words(parsed) else BySortKey("updated")
 
 

@@ -189,7 +189,7 @@ def _with_parameters(rows: QuerySet[MLModel], bounds: Bounds) -> QuerySet[MLMode
 
 def _paths_of(revisions: list[Revision]) -> dict[int, list[str]]:
     paths: dict[int, list[str]] = {}
-    rows = File.objects.filter(revision__in=revisions).order_by("path")
-    for revision, path in rows.values_list("revision_id", "path"):
+    rows = File.objects.of({one.pk for one in revisions}).order_by("path")
+    for revision, path in rows.values_list("series__revisions", "path"):
         paths.setdefault(revision, []).append(path)
     return paths

@@ -1,14 +1,13 @@
 """Summaries of MLModels for lists, read for a whole page at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import F, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 
 from registry.search import signature as signatures
 from registry.selectors.results.best import best_ratios
-from registry.states import RefKind
-from registry.tables import Graph, MLModel, Ref, Revision
+from registry.tables import Graph, MLModel, Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,35 +30,37 @@ class Summary:
         return str(signatures.of_facts(self.graph.signature)) if self.graph else None
 
     @property
+    def parameters(self) -> int | None:
+        """Number of parameters of the network, or else of the safetensors files."""
+        return self.graph.parameters if self.graph else self.mlmodel.parameters
+
+    @property
     def tags(self) -> list[str]:
         """The card's keywords."""
         return [tag.value for tag in self.mlmodel.tags.all()]
 
 
-def summaries_of(mlmodels: Sequence[MLModel]) -> list[Summary]:
-    """Summaries of MLModels at the head of their default branch, in the given order.
-
-    Takes a constant number of queries.
-    """
-    heads = Ref.objects.filter(
-        mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
-    ).select_related("revision")
-    revisions = {ref.mlmodel_id: ref.revision for ref in heads}
-    return _summaries(mlmodels, revisions)
-
-
 def summary_of(mlmodel: MLModel, revision: Revision) -> Summary:
     """The summary of an MLModel at one of its revisions."""
-    return _summaries([mlmodel], {mlmodel.pk: revision})[0]
+    return summaries_at([mlmodel], {mlmodel.pk: revision}, best_ratios([revision]))[0]
 
 
-def _summaries(mlmodels: Sequence[MLModel], revisions: dict[int, Revision]) -> list[Summary]:
+def summaries_at(
+    mlmodels: Sequence[MLModel],
+    revisions: Mapping[int, Revision],
+    ratios: Mapping[int, dict[str, float]],
+) -> list[Summary]:
+    """Summaries of MLModels in the given order; a constant number of queries.
+
+    Args:
+        revisions: By key of the MLModel.
+        ratios: ``Summary.builds`` by key of the revision.
+    """
     prefetch_related_objects(list(mlmodels), "tags")
     heads = list(revisions.values())
     graphs = Graph.objects.filter(revision__in=heads, is_primary=True).order_by("-path")
     # Of several primary graphs the first by path is used, as by graph_of.
     graph_of = {graph.revision_id: graph for graph in graphs.defer("embedding")}
-    ratios = best_ratios(heads)
     return [
         Summary(
             mlmodel,

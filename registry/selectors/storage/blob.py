@@ -116,8 +116,8 @@ def _proven(actor: Actor, sha256s: list[str]) -> set[str]:
         )
     fetchable = fetchable_repositories(actor)
     this = OuterRef("pk")
-    # The first of the files suffices: thousands of revisions may have the blob.
-    files = File.objects.filter(blob=this, revision__mlmodel__in=fetchable)
+    # The first of the files suffices: thousands of repositories may have the blob.
+    files = File.objects.filter(blob=this, series__mlmodel__in=fetchable)
     builds = BuildFile.objects.filter(blob=this, build__graph__revision__mlmodel__in=fetchable)
     for source in (files, builds):
         left = [sha256 for sha256 in sha256s if sha256 not in proven]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Sum
+from django.db.models import Sum
 
-from registry.selectors.storage.blob import AT_ONCE
+from registry.selectors.storage.lfsfile import blobs_held
 from registry.states import JobState, NamespaceKind
 from registry.tables import Blob, File, Job, MLModel, Namespace, User
 
@@ -57,20 +57,14 @@ def bytes_in(namespace: Namespace) -> int:
 
 def bytes_of(mlmodel: MLModel) -> int:
     """Total bytes of the distinct blobs of all revisions of ``mlmodel``, recounted."""
-    files = File.objects.filter(revision__mlmodel=mlmodel).values("blob")
+    files = File.objects.filter(series__mlmodel=mlmodel).values("blob")
     blobs = Blob.objects.filter(pk__in=files)
     return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
 
 
 def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
     """Bytes by which ``mlmodel`` would grow with these blobs (digest to length in bytes)."""
-    present: set[str] = set()
-    sha256s = list(blobs)
-    for start in range(0, len(sha256s), AT_ONCE):
-        some = sha256s[start : start + AT_ONCE]
-        # The first of the files suffices: thousands of revisions may have the blob.
-        here = File.objects.filter(blob=OuterRef("pk"), revision__mlmodel=mlmodel)
-        present |= set(Blob.objects.filter(Exists(here), pk__in=some).values_list("pk", flat=True))
+    present = blobs_held(mlmodel, list(blobs))
     return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in present)
 
 

@@ -14,7 +14,7 @@ from registry.errors import NotFound
 from registry.selectors.storage.blob import AT_ONCE
 from registry.selectors.storage.xorb import Holding, Run, covered
 from registry.storage import blob_store
-from registry.tables import Blob, File, MLModel, XetFile, Xorb, XorbRun
+from registry.tables import Blob, File, MLModel, Revision, XetFile, Xorb, XorbRun
 from registry.xet.assembly import Assembly
 from registry.xet.chunks import ChunkList
 from registry.xet.framing import FramedChunks
@@ -68,17 +68,18 @@ def xet_hashes(sha256s: Collection[str]) -> dict[str, str]:
     return hashes
 
 
-def xet_file_get(mlmodel: MLModel, xet_hash: str) -> File:
-    """The newest file of ``mlmodel`` with that Xet hash, with its blob and revision.
+def xet_file_get(mlmodel: MLModel, xet_hash: str) -> tuple[File, Revision]:
+    """The newest file of ``mlmodel`` with that Xet hash, and the newest revision that has it.
 
-    Raises ``NotFound``: ``file_not_found``.
+    The file comes with its blob. Raises ``NotFound``: ``file_not_found``.
     """
     blobs = XetFile.objects.filter(hash=xet_hash, blob__condemned_at=None).values("blob")
-    rows = File.objects.filter(revision__mlmodel=mlmodel, blob__in=blobs)
-    file = rows.select_related("blob", "revision").order_by("-pk").first()
-    if file is None:
+    rows = File.objects.filter(series__mlmodel=mlmodel, blob__in=blobs)
+    file = rows.select_related("blob").order_by("-pk").first()
+    revision = file.revisions.order_by("-position").first() if file else None
+    if file is None or revision is None:
         raise NotFound("file_not_found", f"{mlmodel.full_name} has no file {xet_hash[:100]}.")
-    return file
+    return file, revision
 
 
 def reconstruction(blob: Blob, start: int, end: int) -> Reconstruction:

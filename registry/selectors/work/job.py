@@ -1,17 +1,32 @@
 """Reads of jobs: for users, with access checks by ``actor``, and for workers as tickets."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
 from registry.selectors.results.graph import graph_facts, graph_of
-from registry.states import JobKind, JobState, RefKind
-from registry.tables import Graph, Job, JobEvent, MLModel, Namespace, Ref, Revision, Target, Trial
+from registry.states import JOB_ENDED, JobKind, JobState, RefKind
+from registry.tables import (
+    Graph,
+    Job,
+    JobEvent,
+    MLModel,
+    Namespace,
+    Ref,
+    Reproduction,
+    Revision,
+    Target,
+    Trial,
+)
 from registry.tickets import FileTicket, JobTicket
 
+#: Jobs of a revision among which the newest of each kind and target are looked for.
+_NEWEST_JOBS = 100
 _RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
 
 
@@ -65,9 +80,38 @@ def open_jobs(revision: Revision) -> QuerySet[Job]:
     return rows.select_related(*_RELATED).order_by("id")
 
 
+def newest_jobs(revision: Revision) -> list[Job]:
+    """The newest ended job of each kind and target of a revision, unless a newer one is open."""
+    rows = Job.objects.filter(revision=revision).select_related("target").order_by("-id")
+    newest: dict[tuple[str, int | None], Job] = {}
+    for job in rows.defer("result")[:_NEWEST_JOBS]:
+        newest.setdefault((job.kind, job.target_id), job)
+    return [job for job in newest.values() if job.state in JOB_ENDED]
+
+
 def trials_of(job: Job) -> QuerySet[Trial]:
-    """The job's trials in the order they were run."""
-    return Trial.objects.filter(job=job).order_by("number")
+    """The job's trials in the order they were run, without their raw samples."""
+    return Trial.objects.filter(job=job).order_by("number").defer("measurement")
+
+
+def best_trials(jobs: Iterable[Job]) -> dict[int, Trial]:
+    """Key of a job to its trial of the smallest ratio that is proved faster than the default."""
+    trials = Trial.objects.filter(job=OuterRef("pk"), ratio_high__lt=1).order_by("ratio", "number")
+    rows = Job.objects.filter(pk__in=[job.pk for job in jobs])
+    best = rows.annotate(best=Subquery(trials.values("pk")[:1])).values_list("pk", "best")
+    keys = {trial: job for job, trial in best if trial is not None}
+    rows_of_best = Trial.objects.filter(pk__in=keys).defer("measurement")
+    return {keys[trial.pk]: trial for trial in rows_of_best}
+
+
+def job_version(job: Job) -> str:
+    """Changes when the job's state, trials, log or reproductions do."""
+    counts = (
+        Trial.objects.filter(job=job).count(),
+        JobEvent.objects.filter(job=job).count(),
+        Reproduction.objects.filter(job=job).count(),
+    )
+    return ".".join([job.state, *map(str, counts)])
 
 
 def events_of(job: Job) -> QuerySet[JobEvent]:
@@ -78,13 +122,20 @@ def events_of(job: Job) -> QuerySet[JobEvent]:
 def unsearched_heads(target: Target) -> QuerySet[Revision]:
     """Heads of default branches whose network was never searched on ``target``, newest first.
 
-    A failed search counts, because it would fail again.
+    A failed search counts, because it would fail again. Networks that failed their inspection are
+    left out.
     """
     heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
     graphs = Graph.objects.filter(revision=OuterRef("pk"), is_primary=True)
     searches = Job.objects.filter(revision=OuterRef("pk"), target=target, kind=JobKind.TUNE)
+    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
+    is_sound = ~Exists(inspections.filter(state=JobState.FAILED)) | Exists(
+        inspections.filter(state=JobState.SUCCEEDED)
+    )
     return (
-        Revision.objects.filter(Exists(graphs), ~Exists(searches), pk__in=heads.values("revision"))
+        Revision.objects.filter(
+            Exists(graphs), ~Exists(searches), is_sound, pk__in=heads.values("revision")
+        )
         .select_related("mlmodel__namespace")
         .order_by("-id")
     )

@@ -1,5 +1,7 @@
 """Reads of targets."""
 
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
 from registry.errors import NotFound
@@ -27,3 +29,12 @@ def targets() -> QuerySet[Target]:
 def targets_served() -> QuerySet[Target]:
     """Enabled targets with a device online; searches are planned for these."""
     return targets().filter(enabled=True, devices__health=DeviceHealth.ONLINE).distinct()
+
+
+def target_of_machine(architecture: str, features: Collection[str]) -> Target | None:
+    """The target that builds for a machine are chosen from first; ``None`` if it fits none.
+
+    It is that of the highest rank of which the machine has all features.
+    """
+    rows = Target.objects.filter(architecture=architecture).order_by("-rank", "slug")
+    return next((row for row in rows if set(row.features) <= set(features)), None)

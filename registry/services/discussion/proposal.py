@@ -50,7 +50,7 @@ def propose(
             branch=f"refs/pr/{pull.num}",
             message=message_of(title, description),
             operations=operations,
-            require_license=False,
+            is_checked=False,
             again_ok=True,
         )
     return pull, revision

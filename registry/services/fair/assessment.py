@@ -24,7 +24,7 @@ from registry.services.work.job import job_submit
 from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, held_job
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import JobKind, JobState, Role
-from registry.tables import Assessment, Job, MLModel, Revision
+from registry.tables import Assessment, Job, MLModel, OutboxEntry, Revision
 from registry.validation.texts import check_json
 
 #: Least time between two assessment runs of one version.
@@ -57,6 +57,9 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
             most=document["of"],
         )
         Revision.objects.filter(pk=revision.pk).update(assess_at=_next_at())
+        if not previous or (previous[0].points, previous[0].most) != (row.points, row.most):
+            # The search index has the score.
+            OutboxEntry.objects.create(mlmodel_uuid=revision.mlmodel.uuid)
         audit(
             None,
             "assessment.add",

@@ -6,11 +6,12 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from registry.errors import Conflict, Invalid, NotFound
-from registry.selectors.access import Actor, may, require, require_scope
+from registry.selectors.access import Actor, may, require, require_scope, require_staff
+from registry.selectors.people.account import named
 from registry.services.audit import audit
 from registry.services.people.token import require_whole_account
 from registry.states import NamespaceKind, Role, Scope
-from registry.tables import Membership, Namespace, User
+from registry.tables import FormerNamespace, Membership, Namespace, User
 from registry.validation.names import check_namespace
 from registry.validation.texts import check_text
 
@@ -26,7 +27,8 @@ def user_create(
     check_namespace(username)
     check_text(full_name, field="full_name", most=200)
     user = User(username=username, email=email, full_name=full_name, is_staff=is_staff)
-    _check_credentials(user, password)
+    _check_email(email)
+    _check_password(user, password)
     user.set_password(password)
     with transaction.atomic():
         namespace = _namespace_create(username, NamespaceKind.USER, full_name)
@@ -34,6 +36,56 @@ def user_create(
         Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
         audit(user, "user.create", username, namespace=username)
     return user
+
+
+def credentials_set(*, actor: User, email: str | None = None, password: str | None = None) -> None:
+    """Change the e-mail address or the password of an account; ``None`` leaves a value.
+
+    The caller has checked the present password, or a link that was sent to the address. A new
+    password ends all sessions; tokens stay valid. Raises ``Invalid`` ``invalid_request`` with
+    ``fields``.
+    """
+    user = User.objects.get(pk=actor.pk)
+    if email is not None:
+        _check_email(email)
+        user.email = email
+    if password is not None:
+        _check_password(user, password)
+        user.set_password(password)
+    changes = {"email": email is not None, "password": password is not None}
+    with transaction.atomic():
+        user.save(update_fields=[name for name, is_changed in changes.items() if is_changed])
+        audit(user, "user.credentials", user.username, namespace=user.username, detail=changes)
+    actor.email, actor.password = user.email, user.password
+
+
+def staff_set(*, actor: Actor, user: User, is_staff: bool) -> None:
+    """Make a person an operator of the hub, or end that; for the hub itself and its operators.
+
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_staff`.
+    """
+    require_staff(actor)
+    with transaction.atomic():
+        if User.objects.filter(pk=user.pk).exclude(is_staff=is_staff).update(is_staff=is_staff):
+            audit(actor, "user.staff", user.username, detail={"is_staff": is_staff})
+    user.is_staff = is_staff
+
+
+def user_enable(*, actor: Actor, user: User, enabled: bool) -> None:
+    """Disable an account, with its sessions and tokens, or enable it again. Nothing is deleted.
+
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_staff`;
+    ``Invalid`` ``invalid_request`` for the operator's own account.
+    """
+    require_staff(actor)
+    if actor is not None and user.pk == actor.pk:
+        raise Invalid(
+            "invalid_request", "You cannot disable your own account.", "Ask another operator."
+        )
+    with transaction.atomic():
+        if User.objects.filter(pk=user.pk).exclude(is_active=enabled).update(is_active=enabled):
+            audit(actor, "user.enable" if enabled else "user.disable", user.username)
+    user.is_active = enabled
 
 
 def organisation_create(*, actor: User, name: str, title: str = "") -> Namespace:
@@ -61,7 +113,7 @@ def member_set(*, actor: Actor, namespace: Namespace, user: User, role: Role) ->
     personal namespace.
     """
     require(actor, role=Role.ADMIN, namespace=namespace)
-    _check_organisation(namespace)
+    check_organisation(namespace)
     with transaction.atomic():
         _keep_an_admin(namespace, without=user, unless=role == Role.ADMIN)
         membership, _ = Membership.objects.update_or_create(
@@ -85,7 +137,7 @@ def member_remove(*, actor: Actor, namespace: Namespace, user: User) -> None:
     )
     if not own:
         require(actor, role=Role.ADMIN, namespace=namespace)
-    _check_organisation(namespace)
+    check_organisation(namespace)
     with transaction.atomic():
         _keep_an_admin(namespace, without=user)
         count, _ = Membership.objects.filter(namespace=namespace, user=user).delete()
@@ -95,6 +147,12 @@ def member_remove(*, actor: Actor, namespace: Namespace, user: User) -> None:
 
 
 def _namespace_create(name: str, kind: NamespaceKind, title: str) -> Namespace:
+    if named(FormerNamespace.objects.all(), name).exists():
+        raise Conflict(
+            "namespace_taken",
+            f"{name!r} was the name of an organisation that was deleted.",
+            "Choose another name; such names are not given again.",
+        )
     try:
         with transaction.atomic():
             return Namespace.objects.create(name=name, kind=kind, title=title)
@@ -104,16 +162,19 @@ def _namespace_create(name: str, kind: NamespaceKind, title: str) -> Namespace:
         ) from None
 
 
-def _check_credentials(user: User, password: str) -> None:
+def _check_email(email: str) -> None:
     try:
-        if user.email:
-            validate_email(user.email)
+        if email:
+            validate_email(email)
     except ValidationError:
         raise Invalid(
             "invalid_request",
-            f"{user.email[:100]!r} is no e-mail address.",
+            f"{email[:100]!r} is no e-mail address.",
             fields={"email": "not an e-mail address"},
         ) from None
+
+
+def _check_password(user: User, password: str) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
@@ -125,7 +186,8 @@ def _check_credentials(user: User, password: str) -> None:
         ) from None
 
 
-def _check_organisation(namespace: Namespace) -> None:
+def check_organisation(namespace: Namespace) -> None:
+    """Raises ``Invalid`` ``invalid_request`` for the namespace of a person."""
     if namespace.kind != NamespaceKind.ORGANISATION:
         raise Invalid(
             "invalid_request",

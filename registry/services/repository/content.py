@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hpcfair.formats import START_BYTES, TFLITE, has_network, mistake_in
 from registry.errors import Invalid
 from registry.selectors.access import Actor
 from registry.selectors.repository.gate import require_fetch
@@ -53,6 +54,29 @@ def contents_of(
     for path, blob in _usable(actor, pointers).items():
         contents[path] = Content(blob, is_pointer=True, source=contents[path].source)
     return contents
+
+
+def check_formats(contents: Mapping[str, Content]) -> None:
+    """Refuse files that are named like a network and begin like something else, such as a pickle.
+
+    Inspection reads whole files later, in a confined process; here nothing is parsed. Raises
+    ``Invalid`` ``onnx_unreadable`` or ``tflite_invalid``, with the paths in its fields.
+    """
+    fields = {}
+    for path, content in contents.items():
+        if has_network([path]):
+            with blob_open(content.blob) as stream:
+                mistake = mistake_in(path, stream.read(START_BYTES))
+            if mistake:
+                fields[path] = f"is {mistake}"
+    if fields:
+        path, mistake = next(iter(fields.items()))
+        raise Invalid(
+            "tflite_invalid" if TFLITE.matches(path) else "onnx_unreadable",
+            f"{path} {mistake}.",
+            "Export the model to ONNX, and publish that file.",
+            fields=fields,
+        )
 
 
 def _copied(actor: Actor, mlmodel: MLModel, copies: Sequence[Copy]) -> dict[str, Content]:

@@ -14,7 +14,7 @@ from registry.selectors.repository.snapshot import (
 from registry.selectors.storage.upload import lfs_rule_of
 from registry.services.fair.derivation import ALONE, Origins
 from registry.services.repository.branch import require_parent
-from registry.services.repository.content import contents_of
+from registry.services.repository.content import check_formats, contents_of
 from registry.services.repository.operation import (
     Delete,
     Operation,
@@ -38,7 +38,7 @@ class CommitRequest:
     message: str
     operations: Sequence[Operation]
     parent_oid: str | None
-    require_license: bool
+    is_checked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,8 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
     Raises:
         Conflict: ``stale_parent`` if the request names another parent.
         Invalid: ``case_collision``, ``invalid_path``, ``blob_missing``, ``size_mismatch``,
-            ``invalid_card``, ``license_missing`` or ``license_unknown``.
+            ``invalid_card``, ``license_missing``, ``license_unknown``, ``onnx_unreadable`` or
+            ``tflite_invalid``.
         Unauthenticated, Forbidden: ``access_gated`` for a copy.
         NotFound: ``file_not_found`` or ``revision_not_found``.
     """
@@ -73,6 +74,8 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
     for path in paths_deleted(tree, deletions):
         builder.remove(path)
     contents = contents_of(request.actor, request.mlmodel, request.operations)
+    if request.is_checked and request.mlmodel.kind == RepositoryKind.MODEL:
+        check_formats(contents)
     attributes = contents.get(_ATTRIBUTES)
     is_large = lfs_rule_of(
         attributes.blob if attributes else builder.blobs([_ATTRIBUTES]).get(_ATTRIBUTES)
@@ -83,7 +86,7 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
         is_lfs = content.is_pointer or is_large(path, content.blob.size_bytes)
         builder.put(path, entry_of(content.blob, is_lfs=is_lfs), before=before[path])
     snapshot = builder.finish()
-    if license_in(snapshot.card) == "" and request.require_license:
+    if license_in(snapshot.card) == "" and request.is_checked:
         raise license_missing(snapshot.card.values)
     # Older cards may be malformed; only what is put must be right.
     if README in contents and request.mlmodel.kind == RepositoryKind.MODEL:

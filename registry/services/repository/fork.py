@@ -21,7 +21,7 @@ from registry.services.storage.quota import quota_check, quota_check_models, usa
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.plan import plan_inspection
 from registry.states import RefKind, RepositoryKind, Role, Visibility
-from registry.tables import Label, MLModel, Ref, Revision, Tag
+from registry.tables import FileSeries, Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
 
 #: Columns that are copied from the source.
@@ -116,12 +116,17 @@ def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
     # Locked too: garbage collection may delete unreachable revisions at any time.
     originals = list(source.revisions.select_for_update(no_key=True).order_by("pk"))
     columns = (
-        *("oid", "tree_oid", "directory_oid", "file_count", "size_bytes"),
+        *("oid", "tree_oid", "directory_oid", "file_count", "size_bytes", "position"),
         *("author_id", "author_line", "message", "created_at", "card"),
     )
+    series = _copy_series(source, copy)
     copies = Revision.objects.bulk_create(
         [
-            Revision(mlmodel=copy, **{column: getattr(row, column) for column in columns})
+            Revision(
+                mlmodel=copy,
+                series=series[row.series_id],
+                **{column: getattr(row, column) for column in columns},
+            )
             for row in originals
         ],
         batch_size=_AT_ONCE,
@@ -136,20 +141,42 @@ def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
     return twins
 
 
+def _copy_series(source: MLModel, copy: MLModel) -> dict[int, FileSeries]:
+    """Key of each series of ``source`` to its copy."""
+    originals = list(source.file_series.order_by("pk"))
+    copies = FileSeries.objects.bulk_create(
+        [
+            FileSeries(
+                mlmodel=copy,
+                length=row.length,
+                row_count=row.row_count,
+                fewest_files=row.fewest_files,
+            )
+            for row in originals
+        ],
+        batch_size=_AT_ONCE,
+    )
+    return {row.pk: twin for row, twin in zip(originals, copies, strict=True)}
+
+
 def _copy_files(source: MLModel, copy: MLModel) -> None:
-    """Copy the files of all revisions, which may be millions, inside the database."""
+    """Copy the rows of all files, which may be millions, inside the database."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO registry_file (revision_id, path, blob_id, oid, is_lfs, changed_in_id)
-            SELECT here.id, f.path, f.blob_id, f.oid, f.is_lfs, changed_here.id
-            FROM registry_file f
-            JOIN registry_revision there ON there.id = f.revision_id
-            JOIN registry_revision here ON here.oid = there.oid AND here.mlmodel_id = %s
+            INSERT INTO registry_file
+                (series_id, first, "end", path, blob_id, oid, is_lfs, changed_in_id)
+            SELECT s.here_id, f.first, f."end", f.path, f.blob_id, f.oid, f.is_lfs, changed_here.id
+            FROM (
+                SELECT DISTINCT there.series_id AS there_id, here.series_id AS here_id
+                FROM registry_revision there
+                JOIN registry_revision here ON here.oid = there.oid AND here.mlmodel_id = %s
+                WHERE there.mlmodel_id = %s
+            ) s
+            JOIN registry_file f ON f.series_id = s.there_id
             JOIN registry_revision changed_there ON changed_there.id = f.changed_in_id
             JOIN registry_revision changed_here
                 ON changed_here.oid = changed_there.oid AND changed_here.mlmodel_id = %s
-            WHERE there.mlmodel_id = %s
             """,
-            (copy.pk, copy.pk, source.pk),
+            (copy.pk, source.pk, copy.pk),
         )

@@ -1,7 +1,9 @@
 """Creation, change, move and deletion of models and data sets."""
 
+from typing import TypeVar
+
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, TextChoices
 from django.utils import timezone
 
 from registry.errors import Conflict, Invalid
@@ -17,6 +19,7 @@ from registry.services.fair.harvest import harvest_note
 from registry.services.fair.identifier import identifiers_withdraw
 from registry.services.repository.card import card_apply
 from registry.services.repository.revision import commit_first
+from registry.services.results.best import best_builds_update
 from registry.services.storage.blob import blob_store_bytes
 from registry.services.storage.quota import quota_check, quota_check_models, usage_shift
 from registry.services.trust.attestation import signatures_drop
@@ -28,6 +31,7 @@ from registry.validation.names import check_name
 from registry.validation.texts import check_lines
 
 _MAX_REASON = 2000
+_Choices = TypeVar("_Choices", bound=TextChoices)
 
 
 def mlmodel_create(
@@ -37,11 +41,17 @@ def mlmodel_create(
     name: str,
     visibility: Visibility | str | None = None,
     kind: RepositoryKind = RepositoryKind.MODEL,
+    hold: bool = False,
 ) -> MLModel:
     """Create ``namespace/name`` with a first revision that has only ``.gitattributes``.
 
-    ``visibility`` ``None`` is the default of the namespace, which is public unless an organisation
-    chose otherwise. A redirect from that name, left by an earlier move, ends.
+    A redirect from that name, left by an earlier move, ends.
+
+    Args:
+        visibility: ``None`` is the default of the namespace, which is public unless an organisation
+            chose otherwise.
+        hold: Whether a public model stays private until its first files have passed their checks;
+            see :func:`registry.services.repository.hold.hold_end`.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
@@ -54,6 +64,8 @@ def mlmodel_create(
     require(actor, role=Role.WRITE, namespace=owner)
     check_name(name, what=kind.value)
     visibility = check_visibility(owner.default_visibility if visibility is None else visibility)
+    is_held = hold and (kind, visibility) == (RepositoryKind.MODEL, Visibility.PUBLIC)
+    visibility = Visibility.PRIVATE if is_held else visibility
     # Before the transaction, which would hold locks while waiting for the disk.
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
@@ -64,6 +76,7 @@ def mlmodel_create(
                 namespace=owner,
                 name=name,
                 visibility=visibility,
+                is_held=is_held,
                 created_by=person(actor),
                 updated_at=timezone.now(),
             )
@@ -86,24 +99,28 @@ def mlmodel_update(
 ) -> MLModel:
     """Change visibility, gate or default branch; ``None`` leaves a value.
 
-    Access requests keep their state when a gate is removed. Raises ``Unauthenticated`` or
-    ``Forbidden`` as :func:`registry.selectors.access.require`; ``NotFound`` ``revision_not_found``
-    for a missing branch; ``Invalid`` ``invalid_request``.
+    Access requests keep their state when a gate is removed. Setting the visibility ends a hold.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``NotFound`` ``revision_not_found`` for a missing branch; ``Invalid`` ``invalid_request``.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     detail: dict[str, str] = {}
     with transaction.atomic():
         if visibility is not None:
             mlmodel.visibility = detail["visibility"] = check_visibility(visibility).value
+            mlmodel.is_held = False
         if gate is not None:
-            mlmodel.gate = detail["gate"] = _check_gate(gate).value
+            mlmodel.gate = detail["gate"] = _member(Gate, "gate", gate).value
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
             card_apply(mlmodel, head.revision, snapshot_of(head.revision))
         mlmodel.updated_at = timezone.now()
         harvest_note(mlmodel)
-        mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
+        columns = ["visibility", "is_held", "gate", "default_branch", "updated_at"]
+        mlmodel.save(update_fields=columns)
+        if default_branch is not None:
+            best_builds_update(mlmodel)
         if visibility is not None or gate is not None:
             dois_due(mlmodel)
         assess_head(mlmodel)
@@ -174,9 +191,9 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
         if mlmodel.identifiers.filter(description__isnull=False).exists():
             # Its former names lead to its record.
             mlmodel.former_names.update(mlmodel=None, full_name=mlmodel.full_name)
-        # One statement. The cascade would read every file of every revision into memory, to check
-        # the references to its revision.
-        File.objects.filter(revision__mlmodel=mlmodel).delete()
+        # One statement. The cascade would read every file into memory, to check the references to
+        # its revision.
+        File.objects.filter(series__mlmodel=mlmodel).delete()
         if held is not None:
             usage_shift({held.namespace_id: -held.used_bytes})
         mlmodel.delete()
@@ -223,26 +240,18 @@ def _redirect(before: MLModel, after: MLModel) -> None:
         )
 
 
-def _check_gate(gate: Gate | str) -> Gate:
-    try:
-        return Gate(gate)
-    except ValueError:
-        raise Invalid(
-            "invalid_request",
-            f"{str(gate)[:50]!r} is no gate.",
-            f"Choose one of {', '.join(Gate.values)}.",
-            fields={"gate": "unknown"},
-        ) from None
-
-
 def check_visibility(visibility: Visibility | str) -> Visibility:
     """``visibility`` as a member. Raises ``Invalid`` ``invalid_request``."""
+    return _member(Visibility, "visibility", visibility)
+
+
+def _member(choices: type[_Choices], field: str, value: str) -> _Choices:
     try:
-        return Visibility(visibility)
+        return choices(value)
     except ValueError:
         raise Invalid(
             "invalid_request",
-            f"{str(visibility)[:50]!r} is no visibility.",
-            f"Choose one of {', '.join(Visibility.values)}.",
-            fields={"visibility": "unknown"},
+            f"{str(value)[:50]!r} is no {field}.",
+            f"Choose one of {', '.join(choices.values)}.",
+            fields={field: "unknown"},
         ) from None

@@ -14,6 +14,8 @@ from registry.services.repository.branch import require_head
 from registry.services.repository.card import card_apply
 from registry.services.repository.draft import RevisionDraft
 from registry.services.repository.history import revision_write
+from registry.services.repository.hold import hold_review
+from registry.services.results.best import best_builds_update
 from registry.services.storage.chunking import chunks_await
 from registry.services.webhook.notice import notify_ref
 from registry.services.work.plan import plan_inspection
@@ -51,6 +53,8 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
             card_apply(mlmodel, revision, draft.snapshot)
+            best_builds_update(mlmodel)
+            hold_review(revision)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
             actor,

@@ -55,7 +55,7 @@ def commit(
     message: str,
     operations: Sequence[Operation],
     parent_oid: str | None = None,
-    require_license: bool = True,
+    is_checked: bool = True,
     again_ok: bool = False,
 ) -> Revision:
     """Make the next revision of a branch.
@@ -66,7 +66,9 @@ def commit(
         operations: All of them, or none, take effect. Bytes must have been uploaded.
         parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
             on, the commit is refused. ``None``: build on whatever the head is.
-        require_license: Whether the resulting card must name a license.
+        is_checked: Whether the resulting card must name a license, and files of a model must be
+            what their names promise (:func:`~registry.services.repository.content.check_formats`).
+            False for the Hugging Face protocol, whose clients commit files before cards.
         again_ok: Whether a commit may be sent again by a client that did not receive the answer:
             if nothing would change, or the head is this very commit, the head is returned.
 
@@ -87,7 +89,7 @@ def commit(
         message=message,
         operations=operations,
         parent_oid=parent_oid,
-        require_license=require_license,
+        is_checked=is_checked,
     )
     try:
         return _commit_onto(branch_get(mlmodel, branch), request)

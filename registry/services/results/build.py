@@ -8,6 +8,7 @@ from django.utils import timezone
 from registry import schemas
 from registry.errors import Invalid
 from registry.services.audit import audit
+from registry.services.results.best import best_builds_update
 from registry.services.results.graph import required_graph
 from registry.services.trust.attestation import builds_sign
 from registry.services.work.lease import held_job, target_of
@@ -53,18 +54,51 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
         if stored.keys() == {(build["config_sha256"], build["record_id"]) for build in builds}:
             return [stored[build["config_sha256"], build["record_id"]] for build in builds]
         published.update(withdrawn_at=timezone.now())
-        rows = [_create(build, job, graph) for build in builds]
-        builds_sign(rows)
-        mlmodel = job.revision.mlmodel
-        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
-        audit(
-            None,
-            "build.publish",
-            f"{mlmodel.full_name}@{job.revision.oid}",
-            namespace=mlmodel.namespace.name,
-            detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in rows]},
+        return _publish(builds, job, graph)
+
+
+def builds_add(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> list[Build]:
+    """Publish builds beside the earlier ones of their network and target.
+
+    An earlier build of the same configuration is withdrawn. Publishing a build again has no effect.
+
+    Args:
+        builds: As of :func:`builds_publish`, without a baseline.
+
+    Raises:
+        Conflict, NotFound, Invalid: as :func:`builds_publish`.
+    """
+    _check(builds, baselines=0)
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        graph = required_graph(job)
+        _check_records(builds, job)
+        _check_blobs(builds)
+        published = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        stored = set(published.values_list("config_sha256", "record_id"))
+        added = [
+            build for build in builds if (build["config_sha256"], build["record_id"]) not in stored
+        ]
+        published.filter(config_sha256__in=[build["config_sha256"] for build in added]).update(
+            withdrawn_at=timezone.now()
         )
-        return rows
+        return _publish(added, job, graph) if added else []
+
+
+def _publish(builds: list[dict[str, Any]], job: Job, graph: Graph) -> list[Build]:
+    rows = [_create(build, job, graph) for build in builds]
+    builds_sign(rows)
+    mlmodel = job.revision.mlmodel
+    best_builds_update(mlmodel, target=target_of(job))
+    OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+    audit(
+        None,
+        "build.publish",
+        f"{mlmodel.full_name}@{job.revision.oid}",
+        namespace=mlmodel.namespace.name,
+        detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in rows]},
+    )
+    return rows
 
 
 def _create(columns: dict[str, Any], job: Job, graph: Graph) -> Build:
@@ -77,14 +111,15 @@ def _create(columns: dict[str, Any], job: Job, graph: Graph) -> Build:
     return build
 
 
-def _check(builds: list[dict[str, Any]]) -> None:
+def _check(builds: list[dict[str, Any]], *, baselines: int = 1) -> None:
     fields: dict[str, str] = {}
     for number, build in enumerate(builds):
         faults = dict.fromkeys(_REQUIRED - build.keys(), "is missing")
         faults |= dict.fromkeys(build.keys() - _REQUIRED - _OPTIONAL, "is not known")
         fields |= {f"{number}.{name}": fault for name, fault in (faults or _faults(build)).items()}
-    if not fields and sum(build["is_baseline"] for build in builds) != 1:
-        fields["is_baseline"] = "must be true of exactly one build"
+    if not fields and sum(build["is_baseline"] for build in builds) != baselines:
+        expected = "exactly one build" if baselines else "no build"
+        fields["is_baseline"] = f"must be true of {expected}"
     configs = [build.get("config_sha256") for build in builds]
     if len(set(configs)) != len(configs):
         fields["config_sha256"] = "must differ between builds"

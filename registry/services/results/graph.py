@@ -6,6 +6,7 @@ from django.db import transaction
 
 from registry.errors import NotFound
 from registry.selectors.results.graph import graph_of
+from registry.services.results.best import best_builds_update
 from registry.services.work.lease import held_job
 from registry.states import ArchitectureClass
 from registry.tables import Graph, Job, OutboxEntry
@@ -36,6 +37,7 @@ def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: boo
             path=path,
             defaults={**columns, "is_primary": is_primary, "facts": values},
         )
+        best_builds_update(revision.mlmodel)
         OutboxEntry.objects.create(mlmodel_uuid=revision.mlmodel.uuid)
     return graph
 

@@ -15,7 +15,7 @@ from registry.services.audit import audit
 from registry.services.trust.attestation import record_sign
 from registry.services.work.lease import held_job, target_of
 from registry.states import RecordKind, Scope
-from registry.tables import File, Job, Record, Revision, Target
+from registry.tables import Job, Record, Revision, Target
 
 
 def record_add(
@@ -68,9 +68,7 @@ def _audit(actor: Actor, record: Record) -> None:
 def _store(
     document: dict[str, Any], job: Job | None, revision: Revision, target: Target
 ) -> tuple[Record, bool]:
-    if not File.objects.filter(
-        revision=revision, blob=document["identity"]["model_sha256"]
-    ).exists():
+    if not revision.files.filter(blob=document["identity"]["model_sha256"]).exists():
         raise _refusal({"$.identity.model_sha256": "is not a file of the revision"})
     comparison = document.get("comparison", {})
     columns = {

@@ -9,10 +9,11 @@ from registry.errors import Invalid, NotFound
 from registry.ids import parse_uuid
 from registry.selectors.results.reproduction import toolchain_of, unreproduced
 from registry.services.audit import audit
+from registry.services.results.best import best_builds_update
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job
 from registry.states import JobKind, ReproductionOutcome
-from registry.tables import Build, Job, Reproduction, Target
+from registry.tables import Build, Job, OutboxEntry, Reproduction, Target
 from registry.validation.texts import check_json, printable
 
 #: Priority after users' searches and before background jobs, which take minutes: it takes seconds.
@@ -69,6 +70,8 @@ def reproduction_add(
         )
         if is_new:
             mlmodel = job.revision.mlmodel
+            if best_builds_update(mlmodel, target=job.target):
+                OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
             audit(
                 None,
                 "reproduction.add",

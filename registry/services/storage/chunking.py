@@ -112,7 +112,7 @@ class _EarlierChunks:
     """Chunks of files at the same paths of the same repositories, by their hash."""
 
     def __init__(self, blob: Blob) -> None:
-        here = File.objects.filter(blob=blob, revision__mlmodel=OuterRef("revision__mlmodel"))
+        here = File.objects.filter(blob=blob, series__mlmodel=OuterRef("series__mlmodel"))
         same = Exists(here.filter(path=OuterRef("path")))
         others = File.objects.filter(same).exclude(blob=blob).values("blob")
         runs = XorbRun.objects.filter(blob__in=others, blob__condemned_at=None)

@@ -10,7 +10,8 @@ bytes_damaged       the bytes of a blob do not match its digest
 row_wrong           the row of a blob has another length or git id than its bytes
 condemned_in_use    a condemned blob is referenced
 file_wrong          the git id of a file is not that of its bytes, or of their pointer
-file_lost           a file names a blob or a revision that does not exist
+file_lost           a file names a blob that does not exist, or no revision has it
+file_twice          a revision has two files at one path
 revision_wrong      the ids of a revision do not match its files or its commit
 ref_lost            a branch or tag names no revision of its repository
 branch_missing      a repository lacks its default branch
@@ -24,18 +25,22 @@ The last two are *litter*: invisible to users, and deleted by garbage collection
 """
 
 from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, OuterRef
 
 from registry.errors import Invalid, NotFound
 from registry.selectors.storage.blob import AT_ONCE, blobs_unreferenced
+from registry.selectors.storage.integrity import (
+    files_lost,
+    files_misnamed,
+    files_repeated,
+    revision_mismatch,
+)
 from registry.selectors.storage.quota import bytes_in, bytes_of, usage
 from registry.states import RefKind
 from registry.storage import BlobStore, blob_store
-from registry.storage.git import blob_oid, commit_oid, lfs_pointer, tree_oid
 from registry.storage.meter import ByteMeter
 from registry.tables import Blob, File, MLModel, Namespace, Ref, Revision
 
@@ -141,27 +146,30 @@ class _Check:
 
     def _files(self) -> Iterator[IntegrityFault]:
         self._progress("files", 0, 0)
-        # Foreign keys forbid this, but a partly or manually restored database may contain it.
-        blob = Blob.objects.filter(pk=OuterRef("blob_id"))
-        revision = Revision.objects.filter(pk=OuterRef("revision_id"))
-        for file in File.objects.filter(~Exists(blob) | ~Exists(revision)):
-            detail = f"blob {file.blob_id} or revision {file.revision_id} is not there"
-            yield IntegrityFault("file_lost", f"file {file.pk} {file.path}", detail)
-            self._wrong_revisions.add(file.revision_id)
-        for file in _misnamed_files():
+        for file in files_lost():
+            detail = f"blob {file.blob_id} is not there, or no revision has the file"
+            yield self._file_fault("file_lost", file, detail)
+        for file in files_repeated():
+            yield self._file_fault("file_twice", file, "its revision has another file at its path")
+        for file in files_misnamed():
+            detail = f"git id {file.oid} is not that of its bytes or their pointer"
+            fault = self._file_fault("file_wrong", file, detail)
             if file.blob_id not in self._wrong_rows:
-                detail = f"git id {file.oid} is not that of its bytes or their pointer"
-                yield IntegrityFault("file_wrong", f"file {file.pk} {file.path}", detail)
-            self._wrong_revisions.add(file.revision_id)
+                yield fault
+
+    def _file_fault(self, kind: str, file: File, detail: str) -> IntegrityFault:
+        """The fault; the revisions that have the file are not judged by it once more."""
+        self._wrong_revisions.update(file.revisions.values_list("pk", flat=True))
+        return IntegrityFault(kind, f"file {file.pk} {file.path}", detail)
 
     def _revisions(self) -> Iterator[IntegrityFault]:
         total = Revision.objects.count()
-        rows = Revision.objects.select_related("mlmodel__namespace", "parent").order_by("pk")
-        for done, revision in enumerate(rows.iterator(chunk_size=200)):
+        rows = Revision.objects.select_related("mlmodel__namespace", "series", "parent")
+        for done, revision in enumerate(rows.order_by("pk").iterator(chunk_size=200)):
             self._progress("revisions", done, total)
             if revision.pk in self._wrong_revisions:
                 continue
-            mismatch = _revision_mismatch(revision, self._wrong_rows)
+            mismatch = revision_mismatch(revision, self._wrong_rows)
             # Unless a collection deleted it, files first, during the check.
             if mismatch and Revision.objects.filter(pk=revision.pk).exists():
                 name = f"{revision.mlmodel.full_name}@{revision.oid}"
@@ -185,7 +193,7 @@ class _Check:
             yield from self._usage(mlmodel)
 
     def _usage(self, mlmodel: MLModel) -> Iterator[IntegrityFault]:
-        affected = File.objects.filter(blob__in=self._wrong_rows, revision__mlmodel=mlmodel)
+        affected = File.objects.filter(blob__in=self._wrong_rows, series__mlmodel=mlmodel)
         if self._wrong_rows and affected.exists():
             return
         fault = _usage_fault(mlmodel)
@@ -219,36 +227,6 @@ def _content_fault(store: BlobStore, blob: Blob, length: int) -> IntegrityFault 
             "row_wrong", blob.pk, f"row: {row}; bytes: {length}, {actual.git_oid}"
         )
     return None
-
-
-def _misnamed_files() -> Iterator[File]:
-    """Files whose git id is not that of their blob, or of its pointer for large files."""
-    yield from File.objects.filter(is_lfs=False).exclude(oid=F("blob__git_oid")).iterator()
-    large = File.objects.filter(is_lfs=True).order_by("blob")
-    for sha256, size_bytes, oid in large.values_list("blob", "blob__size_bytes", "oid").distinct():
-        if blob_oid(lfs_pointer(sha256, size_bytes)) != oid:
-            yield from large.filter(blob=sha256, oid=oid).iterator()
-
-
-def _revision_mismatch(revision: Revision, wrong_rows: AbstractSet[str]) -> str:
-    """How the recomputed tree or commit id differs from the row's; "" if they agree."""
-    columns = "path", "oid", "blob_id", "blob__git_oid", "blob__size_bytes"
-    files = list(revision.files.values_list(*columns))
-    tree = tree_oid({path: oid for path, oid, *_ in files})
-    if tree != revision.tree_oid:
-        return f"its files give tree {tree}, not {revision.tree_oid}"
-    directory = tree_oid({path: git_oid for path, _, _, git_oid, _ in files})
-    sums = directory, len(files), sum(size_bytes for *_, size_bytes in files)
-    is_judged = wrong_rows.isdisjoint(sha256 for _, _, sha256, *_ in files)
-    if is_judged and sums != (revision.directory_oid, revision.file_count, revision.size_bytes):
-        return "its directory id, number or size of files are not those of its files"
-    oid = commit_oid(
-        tree=tree,
-        parent=revision.parent.oid if revision.parent else None,
-        author_line=revision.author_line,
-        message=revision.message,
-    )
-    return "" if oid == revision.oid else f"it gives commit {oid}"
 
 
 def _usage_fault(mlmodel: MLModel) -> IntegrityFault | None:

@@ -13,7 +13,7 @@ rows: a commit that was prepared from a branch's old head does not find the row 
 refused as stale.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -75,7 +75,7 @@ def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str])
                 branch=head.name,
                 message=f"Delete {len(paths)} large files",
                 operations=[Delete(path) for path in paths],
-                require_license=False,
+                is_checked=False,
             )
 
 
@@ -90,9 +90,9 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _check(sha256s)
-    doomed = File.objects.filter(revision__mlmodel=mlmodel, is_lfs=True, blob__in=sha256s)
+    doomed = File.objects.filter(series__mlmodel=mlmodel, is_lfs=True, blob__in=sha256s)
     before = _ids(mlmodel)
-    changed = _rewritten(mlmodel, doomed)
+    changed = _rewritten(mlmodel, sha256s)
     if not changed:
         return
     with transaction.atomic():
@@ -103,11 +103,12 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
             )
         _check_unused(changed)
         identifiers_retire(mlmodel, changed, reason=_ERASED)
-        erased = doomed.count()
+        # A row counts for each revision that has it.
+        erased = File.objects.of(mlmodel.revisions.all()).filter(pk__in=doomed).count()
         doomed.delete()
         Revision.objects.bulk_update(changed, _REWRITTEN, batch_size=_AT_ONCE)
         identifiers_mint(mlmodel, changed)
-        there = File.objects.filter(revision=OuterRef("revision"), path=OuterRef("path"))
+        there = File.objects.at_outer("revision").filter(path=OuterRef("path"))
         Graph.objects.filter(~Exists(there), revision__in=[row.pk for row in changed]).delete()
         _rename(actor, mlmodel, refs, {row.pk: row for row in changed})
         signatures_drop(mlmodel)
@@ -155,14 +156,15 @@ def lfsfiles_lend(
     return held
 
 
-def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
-    """The revisions that held any of ``doomed``, and their descendants, with their new ids.
+def _rewritten(mlmodel: MLModel, sha256s: Collection[str]) -> list[Revision]:
+    """The revisions that held any of these large files, and their descendants, with their new ids.
 
     Not stored yet. A revision that only added such a file stays, as one without changes.
     """
     paths: dict[int, set[str]] = {}
-    for file in doomed:
-        paths.setdefault(file.revision_id, set()).add(file.path)
+    doomed = File.objects.of(mlmodel.revisions.all()).filter(is_lfs=True, blob__in=sha256s)
+    for key, path in doomed.values_list("series__revisions", "path").iterator():
+        paths.setdefault(key, set()).add(path)
     changed: dict[int, Revision] = {}
     # A parent is older than its children, and has the lower key.
     for row in mlmodel.revisions.select_related("parent").order_by("pk"):

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from registry.services.audit import audit
 from registry.services.fair.identifier import identifier_withdraw
+from registry.services.repository.file import files_delete, series_delete
 from registry.services.repository.tree import trees_prune
 from registry.services.storage.quota import usage_recount
 from registry.states import JobState
@@ -122,7 +123,9 @@ def _prune(pk: int, before: datetime) -> bool:
         try:
             with transaction.atomic():
                 identifier_withdraw(revision, reason=_LOST)
+                files_delete(revision)
                 revision.delete()
+                series_delete(revision)
         except RestrictedError:
             # Still referenced, by a file that was last changed in it.
             return False

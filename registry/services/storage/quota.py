@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 from django.db.models import F
 
-from registry.errors import Forbidden
-from registry.selectors.access import Actor, person, require_scope
+from registry.errors import Forbidden, NotFound
+from registry.selectors.access import Actor, person, require_staff
 from registry.selectors.storage.quota import (
     Allowance,
     bytes_added,
@@ -19,7 +19,6 @@ from registry.selectors.storage.quota import (
     usage,
 )
 from registry.services.audit import audit
-from registry.states import Scope
 from registry.tables import Blob, MLModel, Namespace
 
 #: Value of ``Namespace.quota_bytes`` for unlimited storage, whatever the hub's default.
@@ -112,10 +111,13 @@ def usage_sum(namespace: Namespace) -> int:
 def quota_check_models(namespace: Namespace) -> None:
     """Refuse one more model or data set beyond the quota.
 
-    Called in the transaction that adds it. Raises ``Forbidden`` ``quota_exceeded``.
+    Called in the transaction that adds it. Raises ``Forbidden`` ``quota_exceeded``; ``NotFound``
+    ``namespace_not_found``.
     """
     # Locked until the transaction ends, against concurrent additions.
-    held = Namespace.objects.select_for_update().get(pk=namespace.pk)
+    held = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
+    if held is None:
+        raise NotFound("namespace_not_found", f"{namespace.name} was deleted meanwhile.")
     _check(namespace.name, models_allowed(held), 1, "Delete what is no longer needed")
 
 
@@ -152,9 +154,7 @@ def quota_set(*, actor: Actor, namespace: Namespace, **limits: int | None) -> Na
     to values: ``None`` is the hub's default, :data:`UNLIMITED` no limit. Raises
     ``Unauthenticated`` or ``Forbidden`` unless the actor is staff of the hub.
     """
-    user = require_scope(actor, Scope.ADMIN)
-    if user is not None and not user.is_staff:
-        raise Forbidden("permission_denied", "Only the hub's operators may change quotas.")
+    require_staff(actor)
     with transaction.atomic():
         for column, value in limits.items():
             setattr(namespace, column, value)

@@ -76,10 +76,29 @@ def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
 
 
 def job_progress(
-    *, job_uuid: str, fence: int, phase: str, done: int, total: int | None, message: str
+    *,
+    job_uuid: str,
+    fence: int,
+    phase: str,
+    done: int,
+    total: int | None,
+    message: str,
+    used_s: float | None = None,
+    budget_s: float | None = None,
 ) -> None:
-    """Store a job's progress, for people. Raises ``Conflict`` ``lease_lost``."""
-    progress = {"phase": phase, "done": done, "total": total, "message": printable(message[:500])}
+    """Store a job's progress, for people. Raises ``Conflict`` ``lease_lost``.
+
+    ``used_s`` are the seconds that the phase has used of its ``budget_s``; ``None`` if it has none.
+    """
+    progress = {
+        "phase": phase,
+        "done": done,
+        "total": total,
+        "message": printable(message[:500]),
+        "used_s": used_s,
+        "budget_s": budget_s,
+        "at": timezone.now().isoformat(),
+    }
     if not _held(job_uuid, fence).update(progress=progress):
         raise lease_lost(job_uuid, fence)
 

@@ -32,7 +32,7 @@ from registry.selectors.access import Actor, person, require
 from registry.selectors.results.graph import graph_of
 from registry.services.audit import audit
 from registry.services.work.flow import flow_assign, flow_columns, flow_wake
-from registry.services.work.lease import note, transition
+from registry.services.work.lease import delay_columns, note, transition
 from registry.states import HUB_JOBS, JobKind, JobState, Role
 from registry.tables import Job, Revision, Target
 from registry.validation.search import check_search
@@ -49,6 +49,7 @@ def job_submit(
     target: Target | None = None,
     parameters: dict[str, Any] | None = None,
     priority: int = 100,
+    after_s: float = 0.0,
 ) -> Job:
     """Queue a job, or return the open job of the same kind, revision and target.
 
@@ -60,6 +61,7 @@ def job_submit(
     Args:
         parameters: For jobs with a target: see :func:`registry.validation.search.check_search`.
         priority: Lower runs first; see :data:`registry.fairshare.LEVELS`.
+        after_s: Seconds from now before which no worker claims it.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     _check_submission(kind, revision, target, parameters or {})
@@ -84,10 +86,12 @@ def job_submit(
                     parameters=parameters or {},
                     priority=priority,
                     requested_by=person(actor),
+                    **delay_columns(after_s),
                 )
                 _audit(actor, "job.submit", job)
                 flow_wake(job)
-                dispatch.notify(job)
+                if not after_s:
+                    dispatch.notify(job)
                 return job
         except IntegrityError:
             # A concurrent submission won: the next round returns its job, unless that has ended
@@ -104,10 +108,13 @@ def _promoted(job: Job, actor: Actor, parameters: dict[str, Any], priority: int)
     )
     columns = {"parameters": parameters, "priority": priority, "requested_by": person(actor)}
     with transaction.atomic():
-        if planned.update(**columns):
+        if planned.update(**columns, **delay_columns(0.0)):
+            was_delayed = job.not_before is not None
             job.refresh_from_db()
             flow_assign(job)
             _audit(actor, "job.submit", job)
+            if was_delayed:
+                dispatch.notify(job)
     return job
 
 

@@ -90,6 +90,16 @@ def note(job: Job, message: str) -> None:
     JobEvent.objects.create(job=job, message=printable(message))
 
 
+def delay_columns(seconds: float) -> dict[str, Any]:
+    """The columns of a queued job that is not to be claimed for so many seconds from now."""
+    now = timezone.now()
+    if not seconds:
+        return {"not_before": None, "notified_at": now}
+    until = now + timedelta(seconds=seconds)
+    # Such a date that the reaper notifies workers as soon as the pause is over.
+    return {"not_before": until, "notified_at": until - timedelta(seconds=NOTIFY_AGAIN_AFTER_S)}
+
+
 def end_attempt(
     rows: QuerySet[Job], job: Job, failure: Failure, *, charged: bool, pause: bool = False
 ) -> bool:
@@ -131,15 +141,10 @@ def end_attempt(
 
 
 def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:
-    now = timezone.now()
-    columns: dict[str, Any] = {"not_before": None, "notified_at": now}
+    seconds = min(_LONGEST_PAUSE_S, 2.0 ** (job.fence - job.attempt + 1)) if pause else 0.0
+    columns = delay_columns(seconds)
     if not charged:
         columns["attempt"] = F("attempt") - 1
-    if pause:
-        seconds = min(_LONGEST_PAUSE_S, 2.0 ** (job.fence - job.attempt + 1))
-        columns["not_before"] = now + timedelta(seconds=seconds)
-        # Such a date that the reaper notifies workers as soon as the pause is over.
-        columns["notified_at"] = columns["not_before"] - timedelta(seconds=NOTIFY_AGAIN_AFTER_S)
     has_changed = transition(
         rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
     )

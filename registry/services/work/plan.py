@@ -4,10 +4,12 @@ from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from hpcfair.formats import has_network
 from registry.errors import Invalid, NotFound
 from registry.fair.datatable import table_format
+from registry.ids import parse_uuid
 from registry.selectors.access import Actor
 from registry.selectors.repository.contents import marking_paths
 from registry.selectors.results.graph import graph_of
@@ -16,7 +18,7 @@ from registry.selectors.work.target import target_get, targets_served
 from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
-from registry.states import JobKind, RepositoryKind
+from registry.states import JobKind, JobState, RepositoryKind
 from registry.tables import Job, Revision, Target
 
 #: Priorities; lower runs first, and submissions by users have 100.
@@ -24,8 +26,15 @@ from registry.tables import Job, Revision, Target
 _CATCH_UP_PRIORITY = 200
 #: Searches that use the results of background jobs: before further background jobs.
 _FOLLOW_UP_PRIORITY = 280
+#: Repeated measurements of what a search left inconclusive.
+_REPETITION_PRIORITY = 290
 #: Background jobs, which study schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
+#: Seconds after which an inconclusive search is measured again, first, second and third: whatever
+#: disturbed the machine has probably ended by then. No further repetition follows.
+REPEAT_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
+#: Upper bound on the repetitions that wait for their time on a target: workers pass over them.
+MOST_REPETITIONS = 200
 
 
 def plan_inspection(*, actor: Actor, revision: Revision) -> None:
@@ -99,6 +108,46 @@ def plan_catch_up(*, target: Target) -> list[Job]:
         )
         for revision in unsearched_heads(target)
     ]
+
+
+def plan_repetition(*, job_uuid: str) -> Job | None:
+    """Queue another measurement of the candidates that a search left inconclusive.
+
+    The job is one of the hub's own, of low priority, and begins after a pause. A search has at most
+    ``len(REPEAT_AFTER_S)`` repetitions, each named by the parameter ``repeats``.
+
+    Returns:
+        ``None`` if nothing is inconclusive, if it was repeated often enough, or if too many
+        repetitions wait on the target.
+    """
+    job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(
+        uuid=parse_uuid(job_uuid)
+    )
+    if not job.result.get("inconclusive"):
+        return None
+    search = job.parameters.get("repeats") or str(job.uuid)
+    repetitions = Job.objects.filter(
+        revision=job.revision, target=job.target, kind=JobKind.TUNE, parameters__repeats=search
+    )
+    count = repetitions.count()
+    # By the index of notifications, which lies in the future for those that wait.
+    waiting = Job.objects.filter(
+        target=job.target, state=JobState.QUEUED, notified_at__gt=timezone.now()
+    )
+    if count >= len(REPEAT_AFTER_S) or waiting[:MOST_REPETITIONS].count() >= MOST_REPETITIONS:
+        return None
+    search_parameters = {
+        name: value for name, value in job.parameters.items() if name in {"budget_s", "seed"}
+    }
+    return job_submit(
+        actor=None,
+        kind=JobKind.TUNE,
+        revision=job.revision,
+        target=job.target,
+        parameters={**search_parameters, "repeats": search},
+        priority=_REPETITION_PRIORITY,
+        after_s=REPEAT_AFTER_S[count],
+    )
 
 
 def plan_follow_up(*, job_uuid: str, fence: int) -> Job:

@@ -2,12 +2,11 @@
 
 from django.db import transaction
 
-from registry.errors import Forbidden, Invalid
+from registry.errors import Invalid
 from registry.ids import SLUG_RE
-from registry.selectors.access import Actor, require_scope
+from registry.selectors.access import Actor, require_staff
 from registry.selectors.work.target import target_get
 from registry.services.audit import audit
-from registry.states import Scope
 from registry.tables import Target
 
 
@@ -44,13 +43,7 @@ def target_enable(*, actor: Actor, slug: str, enabled: bool) -> Target:
     Raises ``Unauthenticated`` or ``Forbidden`` if the actor is not an operator of the hub;
     ``NotFound`` ``target_not_found``.
     """
-    operator = require_scope(actor, Scope.ADMIN)
-    if operator is not None and not operator.is_staff:
-        raise Forbidden(
-            "permission_denied",
-            "Only operators of the hub can enable or disable targets.",
-            "Ask an operator.",
-        )
+    require_staff(actor)
     target = target_get(slug)
     with transaction.atomic():
         if Target.objects.filter(pk=target.pk).exclude(enabled=enabled).update(enabled=enabled):

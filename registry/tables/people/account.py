@@ -22,6 +22,9 @@ class User(AbstractUser):
     affiliation = models.CharField(max_length=200, blank=True)
     affiliation_ror = models.CharField(max_length=64, blank=True)
 
+    class Meta(AbstractUser.Meta):
+        indexes = [models.Index(Lower("email"), name="user_email")]
+
 
 class Namespace(models.Model):
     """The first part of ``namespace/name``; belongs to a person or an organisation.
@@ -55,6 +58,19 @@ class Namespace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class FormerNamespace(models.Model):
+    """The name of a deleted organisation, which nobody else may take.
+
+    Citations, addresses and scripts that name it must not lead to another publisher's models.
+    """
+
+    name = models.CharField(max_length=96)
+    deleted_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("name"), name="former_namespace_unique")]
 
 
 class Membership(models.Model):

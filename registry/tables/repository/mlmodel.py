@@ -32,6 +32,8 @@ class MLModel(models.Model):
     visibility = models.CharField(
         max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC
     )
+    # Created to be public, and private until its first files have passed their checks.
+    is_held = models.BooleanField(default=False)
     default_branch = models.CharField(max_length=200, default="main")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="mlmodels"
@@ -57,6 +59,8 @@ class MLModel(models.Model):
     parameters = models.BigIntegerField(null=True)
 
     class Meta:
+        verbose_name = "model or data set"
+        verbose_name_plural = "models and data sets"
         constraints = [
             models.UniqueConstraint("kind", "namespace", Lower("name"), name="mlmodel_name_unique")
         ]

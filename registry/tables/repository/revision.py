@@ -1,14 +1,14 @@
-"""Revisions of an MLModel, their files, and the branches and tags that name them."""
+"""Revisions of an MLModel, and the branches and tags that name them."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from registry.ids import PathField, oid_column, uuid_column
+from registry.ids import oid_column, uuid_column
 from registry.states import RefKind
+from registry.tables.repository.file import File, FileQuerySet, FileSeries
 from registry.tables.repository.mlmodel import MLModel
-from registry.tables.storage.blob import Blob
 
 
 class Revision(models.Model):
@@ -18,7 +18,8 @@ class Revision(models.Model):
     the ``Name <email> seconds zone`` of the commit object, from which the id can be recomputed.
     ``directory_oid`` is the git tree id over the files' own bytes, as Software Heritage computes it
     of a download; it differs from ``tree_oid`` if that has pointers in place of large files.
-    ``file_count`` and ``size_bytes`` are sums over the files, which never change.
+    ``file_count`` and ``size_bytes`` are sums over the files, which never change. The files are the
+    rows of ``series`` that are valid at ``position``.
     """
 
     uuid = uuid_column()
@@ -28,6 +29,11 @@ class Revision(models.Model):
     directory_oid = oid_column()
     file_count = models.PositiveIntegerField(default=0)
     size_bytes = models.BigIntegerField(default=0)
+    # Its index is that of the unique constraint.
+    series = models.ForeignKey(
+        FileSeries, models.RESTRICT, related_name="revisions", db_index=False
+    )
+    position = models.PositiveIntegerField()
     parent = models.ForeignKey("self", models.RESTRICT, null=True, related_name="children")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="revisions"
@@ -44,7 +50,8 @@ class Revision(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["mlmodel", "oid"], name="revision_oid_unique")
+            models.UniqueConstraint(fields=["mlmodel", "oid"], name="revision_oid_unique"),
+            models.UniqueConstraint(fields=["series", "position"], name="revision_position_unique"),
         ]
         indexes = [
             models.Index(fields=["mlmodel", "-id"], name="revision_newest"),
@@ -56,22 +63,10 @@ class Revision(models.Model):
             models.Index(fields=["id"], condition=Q(is_stray=True), name="revision_stray"),
         ]
 
-
-class File(models.Model):
-    """A path of a revision; ``oid`` is the git id of its bytes, or of its pointer if ``is_lfs``."""
-
-    revision = models.ForeignKey(Revision, models.CASCADE, related_name="files")
-    path = PathField(max_length=1024)
-    blob = models.ForeignKey(Blob, models.PROTECT, related_name="files")
-    oid = oid_column()
-    is_lfs = models.BooleanField()
-    # This revision, or the ancestor that last changed the path.
-    changed_in = models.ForeignKey(Revision, models.RESTRICT, related_name="changes")
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["revision", "path"], name="file_path_unique")
-        ]
+    @property
+    def files(self) -> FileQuerySet:
+        """The files; other revisions share their rows."""
+        return File.objects.at(self)
 
 
 class Ref(models.Model):

@@ -55,18 +55,7 @@ class Build(Signed):
             )
         ]
         indexes = [
-            # The largest gains, of all targets and of one.
-            models.Index(
-                fields=["tolerance", "ratio", "id"],
-                condition=Q(withdrawn_at__isnull=True, is_baseline=False),
-                name="build_gain",
-            ),
-            models.Index(
-                fields=["target", "tolerance", "ratio", "id"],
-                condition=Q(withdrawn_at__isnull=True, is_baseline=False),
-                name="build_gain_of_target",
-            ),
-            models.Index(fields=["id"], condition=Q(signed_at__isnull=True), name="build_unsigned"),
+            models.Index(fields=["id"], condition=Q(signed_at__isnull=True), name="build_unsigned")
         ]
 
 

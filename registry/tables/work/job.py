@@ -21,7 +21,8 @@ class Job(models.Model):
     ``fence`` is incremented by each claim; writes for a job name the current one, so that a worker
     that lost its lease without noticing changes nothing. ``attempt`` counts charged claims,
     ``yields`` claims given up for other jobs. ``progress`` is
-    ``{"phase", "done", "total", "message"}`` for people.
+    ``{"phase", "done", "total", "message", "used_s", "budget_s", "at"}`` for people: ``used_s`` are
+    the seconds that the phase had used of its budget at the time ``at`` (ISO 8601).
     """
 
     uuid = uuid_column()

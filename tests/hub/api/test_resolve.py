@@ -4,7 +4,7 @@ from typing import Any
 
 from registry.services.work.attempt import job_fail
 from registry.states import FailureClass
-from registry.tables import MLModel, Reproduction
+from registry.tables import Build, MLModel, Reproduction
 from tests.factories import commit_files, tiny_onnx
 from tests.hub.api.client import Api
 from tests.hub.api.scene import Scene
@@ -108,6 +108,14 @@ def test_a_failed_inspection_is_the_reason_given(anonymous: Api, galaxy: MLModel
 def test_a_question_that_makes_no_sense_is_refused(anonymous: Api, galaxy: MLModel) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"tolerance": "sloppy"}, "tolerance"),
+        ({"tolerance": -0.1}, "tolerance"),
+        ({"tolerance": 1.1}, "tolerance"),
+        ({"tolerance": 10**400}, "tolerance"),
+        ({"tolerance": True}, "tolerance"),
+        ({"tolerance": {}}, "tolerance"),
+        ({"tolerance": None}, "tolerance"),
+        ({"min_accuracy": 1.5}, "min_accuracy"),
+        ({"min_accuracy": "nan"}, "min_accuracy"),
         ({"machine": {"features": []}}, "machine.architecture"),
         ({"machine": None}, "machine"),
         ({"runtimes": ["onnxruntime"]}, "runtimes"),
@@ -117,3 +125,43 @@ def test_a_question_that_makes_no_sense_is_refused(anonymous: Api, galaxy: MLMod
         answer = anonymous.post(PATH, question(**changes))
         assert (answer.status, answer.code) == (400, "invalid_request"), changes
         assert list(answer.json["fields"]) == [field], changes
+
+
+def test_limits_are_a_class_a_number_or_a_least_accuracy(anonymous: Api, scene: Scene) -> None:
+    deviation = {"max_absolute": 0.9, "max_relative": 0.03, "relative_l2": 0.014}
+    Build.objects.filter(pk=scene.fast.pk).update(
+        tolerance="int8", deviation=deviation, accuracy=0.97, accuracy_reference=0.98
+    )
+    fast, baseline = str(scene.fast.uuid), str(scene.baseline.uuid)
+    cases: list[tuple[dict[str, Any], str | None]] = [
+        ({}, baseline),
+        ({"tolerance": "int8"}, fast),
+        ({"tolerance": 0.02}, fast),
+        ({"tolerance": 1}, fast),
+        ({"tolerance": 0.01}, None),
+        ({"min_accuracy": 0.97}, fast),
+        ({"min_accuracy": 0.98}, None),
+        ({"min_accuracy": 0.97, "tolerance": "exact"}, None),
+        ({"min_accuracy": None}, baseline),
+    ]
+    for changes, uuid in cases:
+        answer = anonymous.post(PATH, question(**changes)).ok()
+        assert (answer["build"] and answer["build"]["uuid"]) == uuid, changes
+
+
+def test_the_answer_says_what_laxer_classes_would_bring(anonymous: Api, scene: Scene) -> None:
+    deviation = {"max_absolute": 0.9, "max_relative": 0.03, "relative_l2": 0.014}
+    Build.objects.filter(pk=scene.fast.pk).update(
+        tolerance="int8", deviation=deviation, accuracy=0.97, accuracy_reference=0.98
+    )
+    assert anonymous.post(PATH, question()).ok()["looser"] == [
+        {
+            "tolerance": "int8",
+            "gain": 1 / scene.fast.ratio,
+            "latency_ns": scene.fast.p50_ns,
+            "deviation": deviation,
+            "accuracy": 0.97,
+            "accuracy_reference": 0.98,
+        }
+    ]
+    assert anonymous.post(PATH, question(tolerance="int8")).ok()["looser"] == []

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from registry.states import IdentifierKind, RefKind, RepositoryKind
-from registry.tables import Identifier, MLModel, Namespace, Ref, Revision
+from registry.tables import FileSeries, Identifier, MLModel, Namespace, Ref, Revision
 
 
 def make_crowd(namespace: Namespace, number: int) -> list[MLModel]:
@@ -21,9 +21,12 @@ def make_crowd(namespace: Namespace, number: int) -> list[MLModel]:
         )
         for one in range(number)
     )
+    series = FileSeries.objects.bulk_create(FileSeries(mlmodel=one) for one in mlmodels)
     revisions = Revision.objects.bulk_create(
         Revision(
             mlmodel=mlmodel,
+            series=one,
+            position=0,
             oid=f"{mlmodel.pk:040x}",
             tree_oid=f"{mlmodel.pk:040x}",
             author_line="Charlie <charlie@example.org> 0 +0000",
@@ -31,7 +34,7 @@ def make_crowd(namespace: Namespace, number: int) -> list[MLModel]:
             created_at=begin,
             card={"license": "apache-2.0", "pipeline_tag": "image-classification"},
         )
-        for mlmodel in mlmodels
+        for mlmodel, one in zip(mlmodels, series, strict=True)
     )
     Ref.objects.bulk_create(
         Ref(mlmodel=one.mlmodel, kind=RefKind.BRANCH, name="main", revision=one)

@@ -1,11 +1,11 @@
 """Ten public records of unlike kinds, published by users' clients on a running hub.
 
 Used by the test of claims, and by whoever runs outside assessors on a fresh hub: ``publish`` needs
-an address and two tokens only.
+an address, two tokens, and a way to wait for the hub's inspections.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,17 +115,23 @@ class Record:
         return list(self.card.get("model-index", []))
 
 
-def publish(url: str, alice: str, bob: str, folder: Path) -> dict[str, Record]:
+def publish(
+    url: str, alice: str, bob: str, folder: Path, *, inspect: Callable[[], object]
+) -> dict[str, Record]:
     """Publish the records at the hub ``url`` as two users, whose tokens are given.
 
     They are named ``alice`` and ``bob``, and alice is an admin of the organisation ``survey``.
+
+    Args:
+        inspect: Called after each model that was saved; returns when the hub has inspected it,
+            because a new model is private until then.
     """
     with (
         Client(config=Config(url, alice, folder / "alice")) as of_alice,
         Client(config=Config(url, bob, folder / "bob")) as of_bob,
     ):
         apis = HfApi(endpoint=url, token=alice), HfApi(endpoint=url, token=bob)
-        return _Publisher(of_alice, of_bob, *apis, folder).publish()
+        return _Publisher(of_alice, of_bob, *apis, folder, inspect).publish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ class _Publisher:
     hf_alice: HfApi
     hf_bob: HfApi
     folder: Path
+    inspect: Callable[[], object]
 
     def publish(self) -> dict[str, Record]:
         records = {"dataset": self._dataset(), "full": self._full()}
@@ -173,6 +180,7 @@ class _Publisher:
         files = {name: _bytes(data) for name, data in FILES.items()}
         files["README.md"] = readme(TEXT, **card).encode()
         self.alice.save(self._write("alice/galaxy-net", files), "alice/galaxy-net", wait=False)
+        self.inspect()
         names = tuple(one["name"] for one in CARD["authors"])
         return Record(page="/alice/galaxy-net", files=files, card=card, creators=names)
 
@@ -232,6 +240,7 @@ class _Publisher:
     ) -> Record:
         files = {"README.md": readme(text, **card).encode(), "model.onnx": tiny_onnx(scale=scale)}
         (of or self.alice).save(self._write(name, files), name, wait=False)
+        self.inspect()
         creators = tuple(one["name"] for one in card.get("authors", []))
         return Record(page=f"/{name}", files=files, card=card, creators=creators)
 

@@ -18,7 +18,7 @@ from registry.services.repository.gate import access_grant
 from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate, Scope
 from registry.storage import blob_store
-from registry.tables import File, MLModel, User
+from registry.tables import MLModel, User
 from tests.factories import commit_files, make_token
 from tests.hub.fair.records import FILES, make_record
 from tests.validators.environments import run
@@ -51,7 +51,7 @@ def test_a_crate_holds_every_file_as_it_is_and_says_what_it_is(
     for path, content in FILES.items():
         wanted = content.encode() if isinstance(content, str) else content
         assert archive.read(path) == wanted, path
-    rows = File.objects.filter(revision=revision_get(record))
+    rows = revision_get(record).files
     assert set(archive.namelist()) == {DESCRIPTOR, *rows.values_list("path", flat=True)}
     told = {one["@id"]: one for one in json.loads(archive.read(DESCRIPTOR))["@graph"]}
     for path in archive.namelist()[1:]:
@@ -138,7 +138,7 @@ def test_a_gate_stands_before_the_crate_and_not_before_its_metadata(
     assert client.get(f"{PAGE}/metadata/rocrate").status_code == 200
     access_grant(actor=charlie, mlmodel=record, user=alice)
     assert fetched(client, f"{PAGE}/crate", Authorization=token).testzip() is None
-    page = client.get(PAGE).content.decode()
+    page = client.get(f"{PAGE}/cite").content.decode()
     assert "All files with metadata" not in page
     assert "Metadata in 16 formats" in page
 
@@ -162,7 +162,7 @@ def test_a_whole_crate_counts_as_one_download(client: Client, record: MLModel) -
 
 
 def test_bytes_that_are_lost_cut_the_answer_short(client: Client, record: MLModel) -> None:
-    row = File.objects.get(revision=revision_get(record), path="data/large.bin")
+    row = revision_get(record).files.get(path="data/large.bin")
     path = blob_store().path(row.blob_id)
     assert path is not None
     path.unlink()

@@ -13,7 +13,7 @@ from registry.services.repository.ref import ref_create
 from registry.services.repository.revision import squash
 from registry.states import RefKind, RepositoryKind
 from registry.storage.git import lfs_pointer
-from registry.tables import File, MLModel, User
+from registry.tables import MLModel, User
 from tests.factories import commit_files, tiny_onnx
 from tests.hub.git.conftest import Git
 from tests.programs import needs
@@ -60,7 +60,7 @@ def test_a_clone_is_the_whole_history_and_git_finds_no_fault(
 
 def test_large_files_are_pointers(git: Git, address_of: AddressOf, galaxy: MLModel) -> None:
     folder = git.clone(address_of(galaxy) + ".git", "copy")
-    file = File.objects.select_related("blob").get(revision=revision_get(galaxy), path="model.onnx")
+    file = revision_get(galaxy).files.select_related("blob").get(path="model.onnx")
     pointer = lfs_pointer(file.blob.sha256, file.blob.size_bytes)
     assert (folder / "model.onnx").read_bytes() == pointer
 
@@ -185,7 +185,7 @@ def test_the_true_bytes_come_by_git_lfs(
 def test_a_lost_file_ends_the_clone_with_a_reason(
     git: Git, address_of: AddressOf, galaxy: MLModel, data_dir: Path
 ) -> None:
-    file = File.objects.get(revision=revision_get(galaxy), path="README.md")
+    file = revision_get(galaxy).files.get(path="README.md")
     place = blob_path(file.blob)
     assert place is not None
     place.unlink()

@@ -30,6 +30,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "slug": ("none",),
     "username": ("charlie",),
     "record_id": ("hpcfair:1",),
+    "uidb64": ("MQ",),
+    "token": ("set-password", "0-0"),
     **dict.fromkeys(("uuid", "delivery", "webhook_id", "delivery_id", "comment_id"), ("uuid",)),
 }
 LEAVES = (

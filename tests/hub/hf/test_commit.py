@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from huggingface_hub import (
     CommitOperationAdd,
     CommitOperationCopy,
@@ -12,12 +13,13 @@ from huggingface_hub import (
 )
 
 from registry.selectors.repository.revision import files_of, history, revision_get
-from registry.states import RefKind
+from registry.states import JobKind, RefKind
 from registry.storage.git import blob_oid, lfs_pointer
 from registry.tables import Discussion, MLModel, Revision, User
 from tests.factories import make_mlmodel
 from tests.hub.hf.conftest import ApiOf
 from tests.hub.hf.contents import contents, large_paths
+from workers.jobs.run import drain
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -41,6 +43,21 @@ def net(alice: User) -> MLModel:
     """alice's ``alice/net`` of a few files, one of them large."""
     files = {"a.txt": b"a", "data/b.txt": b"b", "data/c.txt": b"c", "w.bin": b"weights"}
     return make_mlmodel(REPO, actor=alice, files=files)
+
+
+def test_a_file_that_is_no_network_is_kept_as_on_the_hub_and_the_page_says_so(
+    api_of: ApiOf, alice: User, client: Client
+) -> None:
+    api = api_of(alice)
+    api.create_repo("alice/odd")
+    pickle = b"\x80\x04K\x01."
+    api.upload_file(repo_id="alice/odd", path_or_fileobj=pickle, path_in_repo="model.onnx")
+    drain([JobKind.INSPECT], here=None)
+    mlmodel = MLModel.objects.get(name="odd")
+    assert mlmodel.visibility == "public"
+    page = client.get("/alice/odd").content.decode()
+    assert "cannot be run" in page
+    assert "Python pickle" in page
 
 
 def test_a_file_is_uploaded_from_a_path_from_bytes_and_from_a_stream(

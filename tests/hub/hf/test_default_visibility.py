@@ -54,7 +54,7 @@ def test_the_api_reads_and_changes_the_default(lab: Namespace, charlie: User, bo
     new = {"namespace": "lab", "name": "net"}
     assert Api(charlie).post("models", new).ok(201)["visibility"] == "private"
     new = {"namespace": "lab", "name": "open", "visibility": "public"}
-    assert Api(charlie).post("models", new).ok(201)["visibility"] == "public"
+    assert Api(charlie).post("models", new).ok(201)["is_held"]
 
 
 def test_only_organisations_and_real_values_are_accepted(lab: Namespace, charlie: User) -> None:
@@ -76,5 +76,6 @@ def test_the_pages_set_the_default_and_use_it(
     client.post("/new", {"namespace": "lab", "name": "net", "visibility": ""})
     client.post("/new", {"namespace": "lab", "name": "open", "visibility": "public"})
 
-    remaining = {row.name: row.visibility for row in MLModel.objects.all()}
-    assert remaining == {"net": "private", "open": "public"}
+    # The public one is private until its files have passed their checks.
+    remaining = {row.name: (row.visibility, row.is_held) for row in MLModel.objects.all()}
+    assert remaining == {"net": ("private", False), "open": ("private", True)}

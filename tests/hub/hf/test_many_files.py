@@ -30,7 +30,7 @@ def paths(charlie: User, lab: Namespace) -> set[str]:
         mlmodel=mlmodel,
         message="Add all",
         operations=[Add(path, same.sha256) for path in sorted(paths)],
-        require_license=False,
+        is_checked=False,
     )
     return {*paths, ".gitattributes"}
 

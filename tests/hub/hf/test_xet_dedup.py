@@ -38,7 +38,7 @@ def _publish(mlmodel: MLModel, actor: User, sha256: str) -> None:
         mlmodel=mlmodel,
         message="Add a file",
         operations=operations,
-        require_license=False,
+        is_checked=False,
     )
 
 

@@ -30,6 +30,7 @@ from registry.services.work.job import job_submit
 from registry.states import FailureClass, Gate, JobKind, RepositoryKind
 from registry.tables import Build, Graph, Job, MLModel, Namespace, Record, User
 from tests.factories import PASSWORD, commit_files, make_mlmodel, make_user, readme, tiny_onnx
+from tests.hub.pages.tuning import make_digits, publish_digits
 from tests.programs import path_of
 from tests.registry import shopfloor
 from tests.registry.assessed import document
@@ -161,6 +162,18 @@ def tune(mlmodel: MLModel) -> Tuned:
     return Tuned(mlmodel, inspection, job, records[1])
 
 
+@pytest.fixture
+def digits(alice: User) -> MLModel:
+    """``alice/digits``, without a card."""
+    return make_digits(alice)
+
+
+@pytest.fixture
+def tuned_digits(digits: MLModel) -> list[Build]:
+    """Its builds: the default, and of the classes exact, fp16 and int8."""
+    return publish_digits(digits)
+
+
 def fail_inspection(mlmodel: MLModel) -> None:
     """Let the newest inspection fail as a broken file would."""
     ticket = shopfloor.claim_inspect()
@@ -191,6 +204,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     card = readme(base_model="alice/stars")
     shut = make_mlmodel("lab/shut", actor=charlie, files={"README.md": card})
     mlmodel_update(actor=charlie, mlmodel=shut, gate=Gate.MANUAL)
+    organisation_create(actor=alice, name="crew", title="The Crew")
     gone = make_mlmodel("alice/gone", actor=alice, files={"README.md": readme()})
     mlmodel_delete(actor=alice, mlmodel=gone, reason="Superseded.")
     webhook_create(
@@ -199,7 +213,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     return [
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/catalog", "/terms", "/policy",
-        root, f"{root}/builds", f"{root}/jobs", f"{root}/history", f"{root}/upload",
+        root, f"{root}/builds", f"{root}/cite", f"{root}/jobs", f"{root}/history", f"{root}/upload",
         f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
         f"{root}/tree/main", f"{root}/tree/refs/pr/2/deep", f"{root}/blob/main/notes.txt",
         f"{root}/commit/{head.oid}", f"{root}/settings", f"{root}/discussions",
@@ -207,6 +221,8 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
+        "/settings/password", "/settings/organisations", "/settings/organisations/crew",
+        "/login/reset", "/login/reset/sent", "/login/reset/MQ/used",
         "/settings/profile", "/settings/tokens", "/settings/webhooks", "/settings/access",
         "/alice/gone", "/nobody/nothing",
     ]  # fmt: skip

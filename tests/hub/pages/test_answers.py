@@ -200,7 +200,8 @@ def test_who_makes_a_model_is_led_to_its_files_and_to_the_questions(
 ) -> None:
     made = as_alice.post("/new", {"namespace": "alice", "name": "new", "visibility": "public"})
     uploads = [SimpleUploadedFile("model.onnx", tiny_onnx())]
-    answer = as_alice.post(made["Location"], {"card": "", "uploads": uploads, "message": ""})
+    sent = {"card": "", "license": "mit", "uploads": uploads, "message": ""}
+    answer = as_alice.post(made["Location"], sent)
     assert answer["Location"] == "/alice/new/describe"
     sent = form(shown(as_alice, answer["Location"]), ADA, intended_use="It sorts galaxies.")
     as_alice.post(answer["Location"], sent)

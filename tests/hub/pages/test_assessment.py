@@ -153,7 +153,7 @@ def test_the_report_is_for_everybody_and_tells_of_what_they_may_read(
     page = text(client, "/fair")
     assert "75.0 %" in page
     assert "of 1 record<" in page
-    assert "70 to 79 %: 1" in page
+    assert "1 record; most are at 70–79 % of the points." in page
     assert "A licence" in page
     assert "lab/secret" not in page
     client.force_login(charlie)

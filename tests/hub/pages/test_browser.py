@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from registry.selectors.repository.revision import revision_get
 from registry.services.work.attempt import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import AccessRequest, Discussion, Job, MLModel, User
@@ -15,6 +16,7 @@ from tests.hub.fair.records import make_record
 from tests.hub.pages.conftest import Tuned, sign_in
 from tests.hub.pages.test_lineage import make_family
 from tests.programs import needs
+from tests.registry import shopfloor
 
 pytestmark = [
     pytest.mark.browser,
@@ -48,9 +50,9 @@ def test_a_search_from_the_masthead_leads_to_a_model(page: Page, tuned: Tuned) -
     page.get_by_placeholder("Search models").fill("stars")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="alice/stars").click()
-    page.get_by_role("link", name="Builds and speed").click()
+    page.get_by_role("link", name="Builds", exact=True).click()
     expect(page).to_have_url(re.compile("/builds$"))
-    expect(page.get_by_text("1.25× faster")).to_be_visible()
+    expect(page.get_by_text("1.25 times as fast")).to_be_visible()
     expect(page.locator("svg.plot").first).to_be_attached()
 
 
@@ -70,7 +72,7 @@ def test_progress_of_a_job_moves_without_a_reload(page: Page, galaxy: MLModel) -
     assert ticket is not None
     handle = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     job_progress(**handle, phase="inspect", done=1, total=4, message="reading the network")
-    page.get_by_text("reading the network").wait_for()
+    page.get_by_text("Reading the network: 1 of 4: reading the network").wait_for()
     job_succeed(**handle, result={"summary": "a small network"})
     page.get_by_text("a small network").wait_for()
 
@@ -87,15 +89,24 @@ def test_everything_works_without_javascript(plain_page: Page, tuned: Tuned, ali
     page = plain_page
     sign_in(page, "alice")
     page.goto(f"{tuned.path}/builds")
-    assert page.get_by_text("1.25× faster").is_visible()
+    assert page.get_by_text("1.25 times as fast").is_visible()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("link", name="Sign in").wait_for()
 
 
-def test_ways_to_use_a_model_are_chosen_by_keyboard(page: Page, galaxy: MLModel) -> None:
+@pytest.fixture
+def inspected(galaxy: MLModel) -> MLModel:
+    """``lab/galaxy-cnn`` with a known network, without builds."""
+    shopfloor.make_graph(revision_get(galaxy))
+    return galaxy
+
+
+def test_ways_to_use_a_model_are_chosen_by_keyboard(page: Page, inspected: MLModel) -> None:
     page.goto(ROOT)
     assert page.get_by_text("hpcfair.load(").is_visible()
-    page.get_by_role("radio", name="hpcfair").focus()
+    page.get_by_role("radio", name="Python").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_text("hpcfair load").is_visible()
     page.keyboard.press("ArrowRight")
     assert page.get_by_text("snapshot_download(").is_visible()
     assert not page.get_by_text("hpcfair.load(").is_visible()
@@ -104,10 +115,10 @@ def test_ways_to_use_a_model_are_chosen_by_keyboard(page: Page, galaxy: MLModel)
     assert page.get_by_text("git clone").is_visible()
 
 
-def test_code_is_copied_by_a_button(page: Page, galaxy: MLModel) -> None:
+def test_code_is_copied_by_a_button(page: Page, inspected: MLModel) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(ROOT)
-    page.get_by_role("button", name="Copy").first.click()
+    page.get_by_role("button", name="Copy").nth(1).click()
     page.get_by_role("button", name="Copied").wait_for()
     assert 'hpcfair.load("lab/galaxy-cnn")' in page.evaluate("navigator.clipboard.readText()")
 
@@ -167,7 +178,7 @@ def record(charlie: User, lab: object) -> MLModel:
 
 def test_a_citation_is_chosen_by_keyboard_and_copied(page: Page, record: MLModel) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto("/lab/galaxy-net")
+    page.goto("/lab/galaxy-net/cite")
     panel = page.get_by_role("region", name="Citation and metadata")
     panel.get_by_role("radio", name="Text").focus()
     page.keyboard.press("ArrowRight")
@@ -180,7 +191,7 @@ def test_a_citation_is_chosen_by_keyboard_and_copied(page: Page, record: MLModel
 
 def test_the_panel_fits_on_a_phone(page: Page, record: MLModel) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto("/lab/galaxy-net")
+    page.goto("/lab/galaxy-net/cite")
     page.get_by_text("Metadata in 16 formats").click()
     assert page.get_by_role("link", name="RO-Crate 1.3").is_visible()
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -13,12 +13,13 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.ref import ref_create
 from registry.states import RefKind
-from registry.tables import MLModel, Revision, User
+from registry.tables import FileSeries, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme
 from tests.hub.fair.records import DATA, make_data_record, make_record
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/galaxy-net"
+CITE = f"{PAGE}/cite"
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
     identifier = identifier_of(revision)
     assert identifier is not None
     pid = pid_url(identifier.name)
-    page = shown(client, PAGE)
+    page = shown(client, CITE)
     assert f'<a href="{pid}">{ark_of(identifier.name)}</a>' in page
     assert "Josiah Carberry; Ada Beispiel (20" in page
     assert "Galaxy CNN: morphology (version 2.1.0). HPCFair. Model. " + pid in page
@@ -61,14 +62,14 @@ def test_a_card_without_files_or_people_is_cited_by_its_title(
     client: Client, charlie: User, lab: object
 ) -> None:
     make_mlmodel("lab/bare", actor=charlie)
-    page = shown(client, "/lab/bare")
+    page = shown(client, "/lab/bare/cite")
     assert re.search(r"bare \(20\d\d\) \(version ", page)
     assert not re.search(r"(The Laboratory|lab) \(20", page)
 
 
 def test_data_sets_are_cited_as_what_they_are(client: Client, charlie: User, lab: object) -> None:
     make_data_record(charlie)
-    page = shown(client, f"/{DATA}")
+    page = shown(client, f"/{DATA}/cite")
     assert ". Data set. " in page
     assert "Metadata in 13 formats" in page
 
@@ -76,13 +77,13 @@ def test_data_sets_are_cited_as_what_they_are(client: Client, charlie: User, lab
 def test_a_card_marks_the_test_authority_and_the_licence_of_its_record(
     client: Client, record: MLModel
 ) -> None:
-    page = shown(client, PAGE)
+    page = shown(client, CITE)
     assert "test authority" in page
     assert 'href="https://creativecommons.org/publicdomain/zero/1.0/"' in page
 
 
 def test_a_card_shows_people_dates_publisher_and_versions(client: Client, record: MLModel) -> None:
-    page = shown(client, PAGE)
+    page = shown(client, CITE)
     about = page[page.index('aria-label="About this record"') :]
     assert '<a href="https://orcid.org/0000-0002-1825-0097">Josiah Carberry</a>' in about
     for heading in ("Authors", "Published", "Modified", "Publisher"):
@@ -99,7 +100,7 @@ def test_versions_are_listed_by_name_date_and_identifier(
         record, {"README.md": readme("# Galaxy CNN\n"), "a.txt": "b"}, actor=charlie
     )
     names = [(newest, newest.oid[:10]), (tagged, "v3"), (first, "2.1.0")]
-    page = shown(client, PAGE)
+    page = shown(client, CITE)
     rest = page[page.index('<ol class="versions">') : page.index("</ol>", page.index("versions"))]
     for revision, name in names:
         row = identifier_of(revision)
@@ -114,9 +115,12 @@ def test_versions_are_listed_by_name_date_and_identifier(
 
 def test_many_versions_have_pages(client: Client, record: MLModel) -> None:
     author, revision = record.created_by, revision_get(record)
+    series = FileSeries.objects.create(mlmodel=record)
     rows = [
         Revision(
             mlmodel=record,
+            series=series,
+            position=number,
             parent=revision,
             oid=f"{number:040x}",
             tree_oid=revision.tree_oid,
@@ -129,19 +133,19 @@ def test_many_versions_have_pages(client: Client, record: MLModel) -> None:
         for number in range(120)
     ]
     identifiers_mint(record, Revision.objects.bulk_create(rows))
-    total, path, seen = record.identifiers.filter(kind="version").count(), PAGE, []
+    total, path, seen = record.identifiers.filter(kind="version").count(), CITE, []
     while path:
         page = shown(client, path)
-        assert ('<details id="versions" open>' in page) == (path != PAGE)
+        assert ('<details id="versions" open>' in page) == (path != CITE)
         listed = page[page.index('<ol class="versions">') :]
         seen += re.findall(r'<span class="small mono">(ark:[^<]+)</span>', listed)
         older = re.search(r'href="([^"]+)" rel="next">Older versions', listed)
-        path = f"{PAGE}{html.unescape(older[1]).partition('#')[0]}" if older else ""
+        path = f"{CITE}{html.unescape(older[1]).partition('#')[0]}" if older else ""
     assert len(seen) == len(set(seen)) == total > 120
 
 
 def test_a_card_without_authors_names_nobody(client: Client, charlie: User, lab: object) -> None:
     make_mlmodel("lab/plain", actor=charlie)
-    page = shown(client, "/lab/plain")
+    page = shown(client, "/lab/plain/cite")
     about = page[page.index('aria-label="About this record"') :]
     assert '<dt>Authors</dt><dd><span class="muted">not stated</span></dd>' in about

@@ -14,7 +14,7 @@ from tests.programs import needs
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: Types of scripts that browsers do not run (https://html.spec.whatwg.org/#data-block).
-_DATA = {"application/ld+json"}
+_DATA = {"application/json", "application/ld+json"}
 _OTHERS = ["/login", "/signup", "/docs/errors", "/api/docs"]
 
 

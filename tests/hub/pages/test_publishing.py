@@ -1,5 +1,7 @@
 """Accounts and publishing from the browser."""
 
+import re
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -48,9 +50,16 @@ def test_signing_in_and_out(client: Client, alice: User) -> None:
 def test_a_tokens_secret_is_shown_once(client: Client, alice: User) -> None:
     client.force_login(alice)
     answer = client.post("/settings/tokens", {"name": "laptop", "scope": "write"})
-    assert "hpf_" in answer.content.decode()
+    secret = re.search(r"hpf_\w{20,}", answer.content.decode())
+    assert secret is not None
     assert answer["Cache-Control"] == "no-store"
-    assert "--token hpf_" not in client.get("/settings/tokens").content.decode()
+    assert secret[0] not in client.get("/settings/tokens").content.decode()
+
+
+def test_no_command_of_the_page_has_a_token_in_it(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    page = client.post("/settings/tokens", {"name": "laptop", "scope": "write"}).content.decode()
+    assert not re.search(r"hpcfair login[^<]*hpf_", page)
 
 
 def test_a_token_can_be_revoked_by_its_owner_only(client: Client, alice: User, bob: User) -> None:
@@ -93,6 +102,51 @@ def test_a_card_without_a_license_is_refused_with_what_to_do(client: Client, ali
     answer = client.post("/alice/first/upload", {"card": readme(license=None), "message": ""})
     assert answer.status_code == 400
     assert "license" in answer.content.decode()
+
+
+def test_the_upload_asks_for_the_license_of_a_new_model(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    client.post("/new", {"namespace": "alice", "name": "first", "visibility": "public"})
+    assert 'name="license"' in client.get("/alice/first/upload").content.decode()
+
+    def send(**form: str) -> int:
+        files = [SimpleUploadedFile("model.onnx", tiny_onnx())]
+        form = {"card": "", "message": "", **form}
+        answer = client.post("/alice/first/upload", {**form, "uploads": files})
+        if answer.status_code == 400:
+            assert "license" in answer.content.decode()
+        return answer.status_code
+
+    assert send() == 400
+    assert send(license="freeware") == 400
+    assert not MLModel.objects.get().revisions.filter(parent__isnull=False).exists()
+    assert send(license="mit") == 302
+    mlmodel = MLModel.objects.get()
+    assert (mlmodel.license, mlmodel.title or mlmodel.name) == ("MIT", "first")
+    assert 'name="license"' not in client.get("/alice/first/upload").content.decode()
+
+
+def test_a_license_joins_the_card_that_was_written(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    make_mlmodel("alice/first", actor=alice)
+    card = "---\ntags: [stars]\n---\n# Stars\n"
+    answer = client.post("/alice/first/upload", {"card": card, "license": "mit", "message": ""})
+    assert answer.status_code == 302, answer.content.decode()
+    revision = revision_get(MLModel.objects.get())
+    assert revision.card == {"tags": ["stars"], "license": "mit"}
+
+
+def test_a_pickle_named_like_a_network_is_refused_with_what_it_is(
+    client: Client, alice: User
+) -> None:
+    client.force_login(alice)
+    client.post("/new", {"namespace": "alice", "name": "first", "visibility": "public"})
+    files = [SimpleUploadedFile("model.onnx", b"\x80\x04K\x01.")]
+    form = {"card": readme(), "message": "", "uploads": files}
+    answer = client.post("/alice/first/upload", form)
+    assert answer.status_code == 400
+    assert "Python pickle" in answer.content.decode()
+    assert Client().get("/alice/first").status_code == 404
 
 
 def test_a_name_taken_is_said_beside_the_field(client: Client, alice: User) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.tables import Build, MLModel, User
 from tests.hub.pages.conftest import Tuned, fail_inspection
 
@@ -28,7 +29,7 @@ def test_a_stranger_learns_on_the_front_page_what_the_hub_is(client: Client, tun
     assert "Publish a model once" in page
     assert "hpcfair.load" in page
     assert "alice/stars" in page
-    assert "1.25× faster" in page
+    assert "1.25 times as fast" in page
 
 
 def test_the_catalogue_finds_by_words_and_facets(client: Client, tuned: Tuned) -> None:
@@ -45,10 +46,10 @@ def test_the_model_page_shows_card_signature_builds_and_how_to_load(
     client: Client, tuned: Tuned
 ) -> None:
     page = text(client, tuned.path)
-    assert 'hpcfair.load("alice/stars")' in page
+    assert "hpcfair.load(&quot;alice/stars&quot;)" in page
     assert "It counts stars" in page
     assert "float32[N,3]" in page
-    assert "1.25× faster" in page
+    assert "1.25 times as fast" in page
 
 
 def test_a_card_cannot_run_scripts(client: Client, tuned: Tuned) -> None:
@@ -61,7 +62,7 @@ def test_builds_show_interval_deviation_and_proof(client: Client, tuned: Tuned) 
     page = text(client, f"{tuned.path}/builds")
     assert "threads=half" in page
     assert f"/records/{tuned.record.pk}" in page
-    assert "1.0e-06" in page
+    assert "0.0001 % of the largest output" in page
     assert "<svg" in page
 
 
@@ -91,8 +92,10 @@ def test_jobs_can_be_narrowed(client: Client, tuned: Tuned) -> None:
 
 def test_polling_stops_when_the_job_has_ended(client: Client, tuned: Tuned) -> None:
     answer = client.get(f"/jobs/{tuned.job.uuid}", headers={"HX-Request": "true"})
-    assert answer.status_code == 286
     assert b"<html" not in answer.content
+    assert b"hx-get" not in answer.content
+    assert b"1.25x" in answer.content
+    assert client.get("/jobs", headers={"HX-Request": "true"}).status_code == 286
 
 
 def test_targets_show_their_devices(client: Client, tuned: Tuned) -> None:
@@ -106,7 +109,8 @@ def test_a_record_shows_its_samples_and_how_to_repeat_it(client: Client, tuned: 
     assert tuned.record.pk[:10] in text(client, "/records")
     page = text(client, f"/records/{tuned.record.pk}")
     assert f"hpcfair bench reproduce {tuned.record.pk}" in page
-    assert "Distribution of latencies" in page
+    assert "Latencies of all samples" in page
+    assert "Median of this build" in page
 
 
 def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None:
@@ -117,6 +121,8 @@ def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None
     assert "bfloat16" in page
     assert "do not add up" in page
     assert page.index(">stem<") < page.index(">head<") < page.index(">reorder<")
+    assert "nodes 0–1: Conv" in page
+    assert f'href="/api/v1/builds/{faster.uuid}/files/model.ort" download' in page
     assert "No profile" in text(client, f"/builds/{baseline.uuid}")
 
 
@@ -125,6 +131,26 @@ def test_a_broken_file_is_explained_on_the_model_page(client: Client, galaxy: ML
     page = text(client, "/lab/galaxy-cnn")
     assert "onnx_truncated" in page
     assert "Upload it again" in page
+
+
+@pytest.mark.parametrize("tab", ["", "/builds", "/jobs", "/tree/main", "/history", "/lineage"])
+def test_a_model_that_cannot_be_run_says_so_on_every_tab_and_offers_no_loading(
+    client: Client, galaxy: MLModel, tab: str
+) -> None:
+    fail_inspection(galaxy)
+    page = text(client, f"/lab/galaxy-cnn{tab}")
+    assert "cannot be run" in page
+    assert "publish it again" in page
+    assert "hpcfair.load(" not in page
+
+
+def test_a_held_model_says_when_it_will_be_public(client: Client, alice: User) -> None:
+    mlmodel_create(actor=alice, namespace="alice", name="new", hold=True)
+    assert status(client, "/alice/new") == 404
+    client.force_login(alice)
+    page = text(client, "/alice/new")
+    assert "until its files have passed their checks" in page
+    assert "Export the network to ONNX" in page
 
 
 @pytest.mark.parametrize(

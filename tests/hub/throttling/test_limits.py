@@ -13,6 +13,8 @@ SHA = "0" * 64
     ("method", "address", "name"),
     [
         ("POST", "/login", "signin"),
+        ("POST", "/login/reset", "reset"),
+        ("POST", "/settings/password", "signin"),
         ("POST", "/signup", "signup"),
         ("POST", "/oauth/device", "device"),
         ("GET", f"{MODEL}/crate?revision=main", "archive"),

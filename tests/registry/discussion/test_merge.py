@@ -26,7 +26,7 @@ from registry.services.discussion.merge import pull_request_merge
 from registry.services.repository.ref import ref_create, ref_delete
 from registry.states import DiscussionState, RefKind
 from registry.storage.git import tree_oid
-from registry.tables import Discussion, File, MLModel, Revision, User
+from registry.tables import Discussion, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme
 
 pytestmark = pytest.mark.django_db
@@ -238,4 +238,4 @@ def test_merging_edits_that_do_not_overlap_is_making_them_one_after_the_other(
         commit_files(line, step, actor=alice)
     assert content(merged) == content(revision_get(line))
     assert merged.tree_oid == tree_oid(content(merged))
-    assert not File.objects.filter(revision=merged, changed_in__gt=merged.pk).exists()
+    assert not merged.files.filter(changed_in__gt=merged.pk).exists()

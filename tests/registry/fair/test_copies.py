@@ -17,7 +17,7 @@ from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.services.repository.revision import Copy, commit
 from registry.states import Relation
-from registry.tables import Derivation, MLModel, User
+from registry.tables import Derivation, File, MLModel, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +129,18 @@ def test_a_cited_source_signs_no_evaluation(alice: User) -> None:
     assert [one.by for one in told(made).evaluations] == ["author"]
 
 
+class FormerTables:
+    """The tables at that migration: a row of a file named the one revision that had it."""
+
+    def get_model(self, app: str, name: str) -> Any:
+        if name != "File":
+            return apps.get_model(app, name)
+        return SimpleNamespace(objects=SimpleNamespace(using=lambda _: self))
+
+    def filter(self, *, revision: int) -> Any:
+        return File.objects.of([revision])
+
+
 def test_copies_of_before_are_corrected(original: MLModel, bob: User) -> None:
     migration = import_module("registry.migrations.0011_copies")
     stated = {"base_model": "alice/net", "base_model_relation": "finetune"}
@@ -143,6 +155,6 @@ def test_copies_of_before_are_corrected(original: MLModel, bob: User) -> None:
         files={"README.md": readme(license="mit", **stated), "model.onnx": tiny_onnx() + b"\0"},
     )
     Derivation.objects.update(relation=Relation.FINETUNE, source_oid="")
-    migration.correct(apps, SimpleNamespace(connection=connection))
+    migration.correct(FormerTables(), SimpleNamespace(connection=connection))
     assert relations(copy) == [("copy", "alice/net")]
     assert relations(tuned) == [("finetune", "alice/net")]

@@ -187,7 +187,7 @@ def test_copied_files_are_noted_also_across_a_merge(
         branch=f"refs/pr/{pull.num}",
         message="Copy",
         operations=operations,
-        require_license=False,
+        is_checked=False,
     )
     noted = [("copy", "lab/galaxy-cnn", "lab/galaxy-cnn", revision_get(galaxy).oid)]
     assert rows(line) == noted

@@ -24,7 +24,7 @@ from registry.services.repository.mlmodel import mlmodel_update
 from registry.services.repository.ref import ref_create
 from registry.states import RefKind, RepositoryKind
 from registry.tables import Assessment, Blob, Identifier, MLModel, Namespace, Revision, User
-from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
+from tests.factories import commit_files, file_row, make_mlmodel, readme, tiny_onnx
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db
@@ -192,9 +192,7 @@ def test_an_unreadable_card_leaves_what_was_stored_of_it() -> None:
     # The rows are there, the bytes are not.
     revision = shopfloor.make_revision("alice/squeezenet")
     blob = shopfloor.make_blob(b"a card")
-    revision.files.create(
-        path="README.md", blob=blob, oid=blob.git_oid, is_lfs=False, changed_in=revision
-    )
+    file_row(revision, "README.md", blob)
     found = describe(revision)
     assert found.license is not None
     assert found.license.expression == "Apache-2.0"

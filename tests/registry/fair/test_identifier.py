@@ -30,7 +30,7 @@ from registry.services.repository.mlmodel import mlmodel_create, mlmodel_move, m
 from registry.services.repository.revision import squash
 from registry.states import IdentifierKind
 from registry.tables import Identifier, MLModel, Revision, User
-from tests.factories import commit_files
+from tests.factories import commit_files, revision_row
 
 NOBODY = AnonymousUser()
 
@@ -204,4 +204,4 @@ def _child(mlmodel: MLModel) -> Revision:
     head = revision_get(mlmodel)
     columns = ("tree_oid", "author_line", "message", "created_at")
     same = {column: getattr(head, column) for column in columns}
-    return mlmodel.revisions.create(oid="0" * 40, parent=head, **same)
+    return revision_row(mlmodel, oid="0" * 40, parent=head, **same)

@@ -22,7 +22,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.results.record import record_add
 from registry.states import FailureClass, JobKind, JobState
 from registry.tables import Build, Job, Record, TestTensor, User
-from tests.factories import make_mlmodel, readme
+from tests.factories import file_row, make_mlmodel, readme
 from tests.registry import shopfloor
 from tests.registry.searched import search, searched_floor
 from tests.registry.shopfloor import Floor
@@ -239,9 +239,7 @@ def test_what_authors_say_they_did_is_told_without_times(
 @pytest.mark.parametrize("fitting", ["calibration", "bias_correction"])
 def test_what_was_fitted_is_told_with_the_samples_it_used(fitting: str, floor: Floor) -> None:
     blob = shopfloor.make_blob(b"samples")
-    floor.revision.files.create(
-        path="samples.npz", blob=blob, oid=blob.git_oid, is_lfs=False, changed_in=floor.revision
-    )
+    file_row(floor.revision, "samples.npz", blob)
     row = Build.objects.get(tolerance="int8")
     row.provenance |= {fitting: {"source": "samples", "runs": 16}, "compile_s": 0.8}
     row.save()

@@ -59,9 +59,7 @@ def test_commits_do_what_they_say_or_nothing(
             else:
                 operations.append(Copy(where, str(what), "main") if what else Delete(where))
         try:
-            commit(
-                actor=alice, mlmodel=net, message="-", operations=operations, require_license=False
-            )
+            commit(actor=alice, mlmodel=net, message="-", operations=operations, is_checked=False)
         except RegistryError:
             pass
         else:

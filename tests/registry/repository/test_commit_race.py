@@ -8,8 +8,11 @@ from django.db import connection
 
 from registry.errors import Conflict
 from registry.selectors.repository.revision import files_of, history, revision_get
+from registry.selectors.storage.integrity import files_lost, files_repeated
 from registry.services.repository import revision as service
 from registry.services.repository.draft import CommitRequest, RevisionDraft, commit_draft
+from registry.services.repository.ref import ref_create
+from registry.states import RefKind
 from registry.tables import AuditEntry, Job, MLModel, Revision
 from tests.factories import commit_files, make_mlmodel, make_user, member, readme, tiny_onnx
 
@@ -100,6 +103,26 @@ def test_a_commit_that_was_overtaken_builds_on_what_overtook_it(
         commit_files(net, {"third.txt": b"3"}, actor=alice, parent_oid=made.oid)
     assert caught.value.code == "stale_parent"
     assert revision_get(net) == overtaking[1]
+
+
+def test_of_branches_at_one_revision_one_shares_its_rows_and_the_others_copy(net: MLModel) -> None:
+    start = revision_get(net)
+    for number in range(PEOPLE):
+        kind, name = RefKind.BRANCH, f"b{number}"
+        ref_create(actor=None, mlmodel=net, kind=kind, name=name, revision=start)
+    made, refused = all_at_once(
+        lambda number: commit_files(
+            net, {f"{number}": b"x", "README.md": None}, actor=member("alice"), branch=f"b{number}"
+        )
+    )
+    assert not refused
+    assert [one.series == start.series for one in made].count(True) == 1
+    assert len({one.series_id for one in made}) == PEOPLE
+    paths = [frozenset(one.files.values_list("path", flat=True)) for one in made]
+    assert set(paths) == {frozenset({".gitattributes", f"{one}"}) for one in range(PEOPLE)}
+    assert not files_repeated().exists()
+    assert not files_lost().exists()
+    assert "README.md" in {file.path for file in files_of(start)}
 
 
 def test_people_make_one_model_of_a_name(net: MLModel) -> None:

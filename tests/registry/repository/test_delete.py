@@ -17,6 +17,8 @@ from registry.services.repository.mlmodel import (
 from registry.services.repository.ref import ref_create
 from registry.states import DiscussionState, EventKind, RefKind, RepositoryKind, Role
 from registry.tables import (
+    BestBuild,
+    Build,
     Discussion,
     DiscussionEvent,
     MLModel,
@@ -36,7 +38,7 @@ OUTLIVE = {
     "Target", "Device", "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload",
     "XorbRun", "XorbChunk", "XetFile", "ScheduleTask", "ScheduleUse", "ScheduleSketch",
     "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable", "HubKey",
-    "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue",
+    "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue", "FormerNamespace", "UserTarget",
 }  # fmt: skip
 
 
@@ -67,6 +69,10 @@ def fill(mlmodel: MLModel, owner: User | None, friend: User) -> None:
     hook = Webhook.objects.create(user=friend, url="https://example.org/hook")
     WebhookWatch.objects.create(webhook=hook, mlmodel=mlmodel)
     like_add(actor=friend, mlmodel=mlmodel)
+    for build in Build.objects.filter(graph__revision__mlmodel=mlmodel):
+        BestBuild.objects.create(
+            mlmodel=mlmodel, target=build.target, tolerance="exact", build=build, p50_ns=1, ratio=1
+        )
     mlmodel_update(actor=owner, mlmodel=mlmodel, gate="manual")
     access_grant(actor=owner, mlmodel=mlmodel, user=friend)
     mlmodel_move(

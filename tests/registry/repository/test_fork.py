@@ -13,7 +13,7 @@ from registry.states import JobKind, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Blob, File, Job, MLModel, Namespace, Ref, User
 from tests.factories import commit_files, make_mlmodel
 
-_OWN = {"id", "uuid", "mlmodel_id", "parent_id", "revision_id", "changed_in_id", "assess_at"}
+_OWN = {"id", "uuid", "mlmodel_id", "parent_id", "series_id", "changed_in_id", "assess_at"}
 
 
 def shared(row: dict[str, object]) -> dict[str, object]:
@@ -23,12 +23,16 @@ def shared(row: dict[str, object]) -> dict[str, object]:
 
 def contents(mlmodel: MLModel) -> dict[str, object]:
     """All that a copy has in common with its source."""
-    files = File.objects.filter(revision__mlmodel=mlmodel).order_by("path", "revision__oid")
+    files = File.objects.filter(series__mlmodel=mlmodel).order_by("path", "series", "first")
+    revisions = mlmodel.revisions.order_by("pk")
     return {
-        "revisions": [shared(row) for row in mlmodel.revisions.order_by("pk").values()],
-        "parents": list(mlmodel.revisions.order_by("pk").values_list("oid", "parent__oid")),
+        "revisions": [shared(row) for row in revisions.values()],
+        "parents": list(revisions.values_list("oid", "parent__oid")),
         "files": [shared(row) for row in files.values()],
-        "of": list(files.values_list("path", "revision__oid", "changed_in__oid")),
+        "of": [
+            (row.oid, *row.files.order_by("path").values_list("path", "oid", "changed_in__oid"))
+            for row in revisions
+        ],
         "refs": set(mlmodel.refs.values_list("kind", "name", "revision__oid")),
         "tags": set(mlmodel.tags.values_list("value", flat=True)),
         "labels": list(mlmodel.labels.order_by("pk").values_list("kind", "value")),

@@ -37,7 +37,7 @@ def many_files(number: int, actor: User, *, flat: bool = False) -> MLModel:
         mlmodel=mlmodel,
         message="Add all",
         operations=operations,
-        require_license=False,
+        is_checked=False,
     )
     return mlmodel
 
@@ -119,7 +119,7 @@ def test_many_copies_cost_as_many_statements_as_few(
                 mlmodel=mlmodel,
                 message="Copy",
                 operations=operations,
-                require_license=False,
+                is_checked=False,
             )
         costs.append(cost.statements)
     # Rows are written some hundreds at once.
@@ -155,7 +155,7 @@ def test_sums_follow_every_kind_of_change(charlie: User, lab: object, data_dir: 
             Add("a/one", store(b"1", charlie).sha256),
             Add("b.bin", large.sha256, is_lfs=True),
         ],
-        require_license=False,
+        is_checked=False,
     )
     revision = revision_get(mlmodel)
     assert set(revision.files.values_list("path", flat=True)) == {

@@ -152,6 +152,10 @@ REFUSED: list[tuple[str, dict[str, bytes | str | None], str]] = [
     ("no license", {"README.md": readme(license=None)}, "license_missing"),
     ("no card at all", {"README.md": None}, "license_missing"),
     ("a license without name", {"README.md": readme(license="other")}, "license_missing"),
+    ("a pickle named .onnx", {"pickle.onnx": b"\x80\x04K\x01."}, "onnx_unreadable"),
+    ("an archive named .onnx", {"torch.onnx": b"PK\x03\x04rest"}, "onnx_unreadable"),
+    ("an empty network", {"empty.onnx": b""}, "onnx_unreadable"),
+    ("a text named .tflite", {"text.tflite": b"not a network"}, "tflite_invalid"),
     ("a huge card", {"README.md": b"x" * (2 << 20)}, "invalid_card"),
 ]
 
@@ -175,7 +179,7 @@ def test_a_refused_commit_leaves_no_trace(
             net,
             files | {"more.onnx": tiny_onnx()} if code != "nothing_to_commit" else files,
             actor=alice,
-            require_license=True,
+            is_checked=True,
         )
     assert caught.value.code == code
     assert trace() == before

@@ -11,8 +11,8 @@ from registry.errors import NotFound
 from registry.selectors.repository.revision import revision_along, revision_get
 from registry.selectors.repository.tree import bytes_below, changes_of, entries_at, tree_page
 from registry.states import RefKind
-from registry.tables import Blob, File, MLModel, Ref, Revision, User
-from tests.factories import make_mlmodel, store
+from registry.tables import Blob, MLModel, Ref, Revision, User
+from tests.factories import file_row, make_mlmodel, revision_row, store
 
 pytestmark = pytest.mark.django_db
 
@@ -28,19 +28,16 @@ relaxed = settings(
 
 def _revision(mlmodel: MLModel, blob: Blob, paths: set[str], number: int) -> Revision:
     oid = f"{number:040x}"
-    revision = Revision.objects.create(
-        mlmodel=mlmodel,
+    revision = revision_row(
+        mlmodel,
         oid=oid,
         tree_oid=oid,
         message="m",
-        created_at=mlmodel.created_at,
         file_count=len(paths),
         size_bytes=blob.size_bytes * len(paths),
     )
-    File.objects.bulk_create(
-        File(revision=revision, path=p, blob=blob, oid=oid, is_lfs=False, changed_in=revision)
-        for p in paths
-    )
+    for each in paths:
+        file_row(revision, each, blob, oid=oid)
     return revision
 
 

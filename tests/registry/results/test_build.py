@@ -9,7 +9,7 @@ from registry import schemas
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.results.build import build_file_get, build_get, builds_of
 from registry.services.repository.mlmodel import mlmodel_delete
-from registry.services.results.build import builds_publish
+from registry.services.results.build import builds_add, builds_publish
 from registry.services.results.record import record_add
 from registry.services.work.attempt import job_heartbeat, job_succeed
 from registry.tables import AuditEntry, Build, Job, OutboxEntry, Record
@@ -83,6 +83,22 @@ def test_builds_for_another_target_stay(floor: Floor) -> None:
     new = publish(again, results(floor, again))
     assert set(builds_of(floor.revision)) == {*kept, *new}
     assert set(builds_of(floor.revision, floor.target)) == set(new)
+
+
+def test_builds_of_a_repetition_join_those_that_are_published(floor: Floor) -> None:
+    first = ticket_of(floor)
+    kept = publish(first, results(floor, first))
+    job_succeed(job_uuid=first.job_uuid, fence=first.fence, result={})
+    second = ticket_of(floor)
+    held = {"job_uuid": second.job_uuid, "fence": second.fence}
+    found = [measured(floor, second, "two"), measured(floor, second, "half")]
+    added = builds_add(**held, builds=found)
+    # The repeated configuration replaces its earlier build; the baseline stays.
+    assert set(builds_of(floor.revision)) == {kept[0], *added}
+    assert builds_add(**held, builds=found) == []
+    assert builds_add(**held, builds=[]) == []
+    with pytest.raises(Invalid):
+        builds_add(**held, builds=[{**found[0], "is_baseline": True}])
 
 
 def test_publishing_twice_is_publishing_once(floor: Floor) -> None:

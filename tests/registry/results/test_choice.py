@@ -149,6 +149,27 @@ def test_the_reason_says_why(
     assert all(word in reason for word in words), reason
 
 
+@pytest.mark.parametrize(
+    ("inconclusive", "tolerance", "is_said"),
+    [
+        ({"near": ["exact"]}, "exact", True),
+        ({"near": ["int8"]}, "exact", False),
+        ({"near": ["int8"]}, "int8", True),
+        ({"far": ["exact"]}, "exact", False),
+        ({}, "int8", False),
+    ],
+)
+def test_the_reason_says_that_a_measurement_decided_nothing(
+    inconclusive: dict[str, list[str]],
+    tolerance: str,
+    is_said: bool,  # noqa: FBT001
+) -> None:
+    published = {NEAR: [baseline(1)], FAR: [baseline(2)]}
+    request = LoadRequest("x86-64", {"avx2", "avx512f"}, {"onnxruntime": "1"}, tolerance)
+    reason = choose(published, request, inconclusive).reason
+    assert ("inconclusive" in reason) == is_said, reason
+
+
 def test_tolerance_classes_are_ordered() -> None:
     order = ["exact", "fp16", "bf16", "int8"]
     for at, tolerance in enumerate(order):

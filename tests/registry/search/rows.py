@@ -19,7 +19,7 @@ from registry.tables import (
     Target,
     User,
 )
-from tests.factories import make_mlmodel, make_user, readme
+from tests.factories import make_mlmodel, make_user, readme, revision_row
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -67,9 +67,8 @@ def mlmodel(
 def commit(row: MLModel, seed: str) -> Revision:
     """A revision that main now names."""
     oid = hashlib.sha1(seed.encode(), usedforsecurity=False).hexdigest()
-    revision = Revision.objects.create(
-        mlmodel=row, oid=oid, tree_oid=oid, author_line="", message="", created_at=LONG_AGO
-    )
+    columns = {"oid": oid, "tree_oid": oid, "created_at": LONG_AGO}
+    revision = revision_row(row, author_line="", message="", **columns)
     Ref.objects.update_or_create(
         mlmodel=row, kind=RefKind.BRANCH, name="main", defaults={"revision": revision}
     )

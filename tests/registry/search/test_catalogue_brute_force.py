@@ -17,7 +17,18 @@ from registry.search.fit import fits
 from registry.search.schema import FACETS
 from registry.selectors.search.catalogue import catalogue_search
 from registry.states import RefKind, Visibility
-from registry.tables import Build, Graph, MLModel, OutboxEntry, Record, Ref, Revision, Tag, Target
+from registry.tables import (
+    Build,
+    FileSeries,
+    Graph,
+    MLModel,
+    OutboxEntry,
+    Record,
+    Ref,
+    Revision,
+    Tag,
+    Target,
+)
 from tests.registry.search import rows
 
 MODELS = 500
@@ -112,9 +123,16 @@ def populate(chance: random.Random) -> list[Fact]:
     Tag.objects.bulk_create(
         Tag(mlmodel_id=fact.pk, value=tag) for fact in facts for tag in fact.values["tag"]
     )
+    FileSeries.objects.bulk_create(FileSeries(pk=row.pk, mlmodel=row) for row in mlmodels)
     Revision.objects.bulk_create(
         Revision(
-            pk=row.pk, mlmodel=row, oid=f"{row.pk:040x}", tree_oid="", created_at=rows.LONG_AGO
+            pk=row.pk,
+            mlmodel=row,
+            series_id=row.pk,
+            position=0,
+            oid=f"{row.pk:040x}",
+            tree_oid="",
+            created_at=rows.LONG_AGO,
         )
         for row in mlmodels
     )

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from registry.search import counts, orders
+from registry.search import counts, sampling
 from registry.search.schema import SMALLEST
 from registry.selectors.search.catalogue import CataloguePage, catalogue_search
 from registry.tables import Tag
@@ -105,7 +105,7 @@ def test_a_bounded_sort_gives_the_same_pages(sort: str, monkeypatch: pytest.Monk
                 return names
 
     whole = walk()
-    monkeypatch.setattr(orders, "_LARGE", 0)
-    monkeypatch.setattr(orders, "_SAMPLE", 1)
+    monkeypatch.setattr(sampling, "LARGE", 0)
+    monkeypatch.setattr(sampling, "LEAST_HITS", 1)
     assert walk() == whole
     assert len(set(whole)) == 2 * SMALLEST

@@ -2,9 +2,12 @@
 
 import pytest
 
+from registry.search.counts import Counts
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.best import best_builds
-from registry.selectors.search.summary import summaries_of, summary_of
+from registry.selectors.search.catalogue import CataloguePage
+from registry.selectors.search.entry import entries_of
+from registry.selectors.search.summary import summary_of
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.tables import Build, MLModel
@@ -59,9 +62,10 @@ def test_a_summary_is_about_the_head_of_the_default_branch(
 ) -> None:
     shopfloor.make_graph(revision_get(galaxy))
     newer = commit_files(galaxy, {"model.onnx": None})
-    first, second = summaries_of([secret, galaxy])
+    page = CataloguePage(items=[secret, galaxy], next_cursor=None, counts=Counts())
+    first, second = entries_of(page)
     assert (first.mlmodel, second.mlmodel) == (secret, galaxy)
     assert second.revision == newer
     assert (second.graph, second.signature, second.builds) == (None, None, {})
     assert second.tags == ["astronomy"]
-    assert summaries_of([]) == []
+    assert entries_of(CataloguePage(items=[], next_cursor=None, counts=Counts())) == []

@@ -113,7 +113,7 @@ def look(log: Path, tally: Tally) -> None:
     tried = {words[1] for words in lines if words[0] == "try"}
     told = {(words[1], words[2]): words[3:] for words in lines if words[0] == "told"}
     tally.acknowledged, tally.unheard = len(told), 0
-    rows = Revision.objects.exclude(message="initial commit").prefetch_related("files")
+    rows = Revision.objects.exclude(message="initial commit")
     there = {(str(row.mlmodel_id), row.oid): row for row in rows}
     for key, files in told.items():
         row = there.get(key)

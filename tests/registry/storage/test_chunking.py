@@ -36,7 +36,7 @@ def ours(alice: User, data_dir: Path) -> MLModel:
 
 def _blobs(mlmodel: MLModel) -> list[Blob]:
     """The versions that are left, oldest first."""
-    rows = File.objects.filter(revision__mlmodel=mlmodel, path="w.bin").select_related("blob")
+    rows = File.objects.filter(series__mlmodel=mlmodel, path="w.bin").select_related("blob")
     return list(dict.fromkeys(file.blob for file in rows.order_by("pk")))
 
 

@@ -78,9 +78,10 @@ class Saboteur:
 
     def lonely_file(self) -> File:
         taken = [pk for table, pk in self.touched if table is Revision]
-        rows = File.objects.filter(path="README.md").exclude(revision__in=taken)
+        # Each revision has changed this file: no two of them share its row.
+        rows = File.objects.filter(path="README.md").exclude(changed_in__in=taken)
         file = self.pick(rows.order_by("pk"))
-        self.touched.add((Revision, file.revision_id))
+        self.touched.add((Revision, file.changed_in_id))
         return file
 
     def path_of(self, blob: Blob) -> Path:
@@ -158,7 +159,8 @@ class Saboteur:
 
     def file_gone(self) -> str:
         revision = self.revision()
-        revision.files.order_by("?")[0].delete()
+        # Of the others, later revisions have the same rows.
+        revision.files.filter(changed_in=revision).order_by("?")[0].delete()
         return revision.oid
 
     def ref(self) -> str:

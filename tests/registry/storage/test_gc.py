@@ -141,7 +141,7 @@ def test_a_collection_just_before_a_commit_is_written_makes_it_ask_again(
             mlmodel=mlmodel,
             message="Late",
             operations=[Add("a", blob.sha256)],
-            require_license=False,
+            is_checked=False,
         )
     assert caught.value.code == "blob_missing"
     assert mlmodel.revisions.count() == 1
@@ -157,7 +157,7 @@ def test_a_commit_of_condemned_bytes_asks_for_them_anew(data_dir: Path, alice: U
             mlmodel=mlmodel,
             message="Late",
             operations=[Add("a", blob.sha256)],
-            require_license=False,
+            is_checked=False,
         )
     assert caught.value.code == "blob_missing"
 

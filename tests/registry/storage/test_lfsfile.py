@@ -59,7 +59,8 @@ def check_ids(mlmodel: MLModel) -> None:
 
 def test_each_large_blob_is_listed_once_where_it_first_came(net: MLModel, alice: User) -> None:
     rows = [
-        (row.path, row.blob_id, row.branch, row.revision.message) for row in lfsfiles_of(alice, net)
+        (row.path, row.blob_id, row.branch, row.changed_in.message)
+        for row in lfsfiles_of(alice, net)
     ]
     assert rows == [
         ("w.bin", digest(NEW), "main", "Change files"),
@@ -210,7 +211,7 @@ def test_a_network_is_inspected_anew_and_what_was_read_from_an_erased_one_goes(d
         mlmodel=mlmodel,
         message="Add more",
         operations=[Add("more.bin", other.sha256)],
-        require_license=False,
+        is_checked=False,
     )
     lfsfiles_erase(actor=None, mlmodel=mlmodel, sha256s={other.sha256})
     assert Graph.objects.filter(revision=revision).exists()

@@ -109,7 +109,7 @@ def test_chunks_of_a_file_one_may_read_may_be_used_and_no_others_of_its_xorb(
     public = make_mlmodel("alice/public", actor=alice)
     xorb = send(alice, ours, [_A, _B, _C])
     operations = [Add("f.bin", register(alice, ours, [_A, _B], [(xorb, 0, 2)]))]
-    commit(actor=alice, mlmodel=public, message="Add", operations=operations, require_license=False)
+    commit(actor=alice, mlmodel=public, message="Add", operations=operations, is_checked=False)
     assert content_of(bob, register(bob, theirs, [_B, _A], [(xorb, 1, 2), (xorb, 0, 1)])) == _B + _A
     body = shard(file_entry([_B, _C], [(xorb, 1, 3)], sha256_of([_B, _C])))
     _refused("xorb_not_found", bob, theirs, body)

@@ -110,7 +110,7 @@ def test_garbage_collection_takes_xorbs_along_and_uploads_go_on(alice: User, our
     register(alice, ours, [_A], [(xorb, 0, 1)])
     kept = send(alice, ours, [_C])
     publish = [Add("c.bin", register(alice, ours, [_C], [(kept, 0, 1)]))]
-    commit(actor=alice, mlmodel=ours, message="Add", operations=publish, require_license=False)
+    commit(actor=alice, mlmodel=ours, message="Add", operations=publish, is_checked=False)
     for _ in range(3):
         gc(grace=timedelta(0))
     # What a revision has is still there to take chunks from, everything else is forgotten.

@@ -53,7 +53,7 @@ def _commit(log: int, chance: random.Random, mlmodel: MLModel, message: str) -> 
         mlmodel=mlmodel,
         message=message,
         operations=operations,
-        require_license=False,
+        is_checked=False,
     )
     files = [f"{file.path}={file.blob_id}" for file in revision.files.all()]
     _note(log, f"told {mlmodel.pk} {revision.oid} {' '.join(files)}")

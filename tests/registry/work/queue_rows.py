@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from registry.fairshare import NEW_ACCOUNT, rank
 from registry.states import JobKind
-from registry.tables import Job, JobFlow, JobQueue, Revision, Target, User
+from registry.tables import FileSeries, Job, JobFlow, JobQueue, Revision, Target, User
 from tests.registry.shopfloor import make_revision
 
 
@@ -26,10 +26,13 @@ def fill(target: Target, *, jobs: int, owners: int) -> list[Job]:
     flows = JobFlow.objects.bulk_create(
         JobFlow(queue=queue, level=0, account=user, is_waiting=True) for user in users
     )
+    series = FileSeries.objects.create(mlmodel=first.mlmodel)
     revisions = Revision.objects.bulk_create(
         (
             Revision(
                 mlmodel=first.mlmodel,
+                series=series,
+                position=number,
                 oid=f"{number:040x}",
                 tree_oid=first.tree_oid,
                 author_line=first.author_line,

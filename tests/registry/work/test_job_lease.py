@@ -1,7 +1,7 @@
 """Holding a job: claims, heartbeats, endings, and what comes too late."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -127,10 +127,14 @@ def test_a_heartbeat_renews_the_lease_and_shows_the_device(floor: Floor) -> None
 def test_progress_and_notes_are_there_for_people(floor: Floor) -> None:
     job = floor.tune()
     ticket = floor.claim()
-    job_progress(**held(ticket), phase="search", done=3, total=None, message="a\0b")
+    times = {"used_s": 41.5, "budget_s": 120.0}
+    job_progress(**held(ticket), phase="search", done=3, total=None, message="a\0b", **times)
     job_note(**held(ticket), message="child said \0")
     job.refresh_from_db()
-    assert job.progress == {"phase": "search", "done": 3, "total": None, "message": "a\ufffdb"}
+    reported_at = datetime.fromisoformat(job.progress.pop("at"))
+    assert abs((timezone.now() - reported_at).total_seconds()) < 60
+    words = {"phase": "search", "done": 3, "total": None, "message": "a\ufffdb"}
+    assert job.progress == words | times
     assert [event.message for event in events_of(job)][-1] == "child said \ufffd"
 
 

@@ -4,15 +4,18 @@ import pytest
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.work.queue import is_search_due
+from registry.services.work.attempt import job_claim, job_succeed
 from registry.services.work.job import job_submit
 from registry.services.work.plan import (
     BACKGROUND_PRIORITY,
+    REPEAT_AFTER_S,
     plan,
     plan_catch_up,
     plan_follow_up,
+    plan_repetition,
 )
 from registry.services.work.target import target_enable
-from registry.states import DeviceHealth, JobKind
+from registry.states import DeviceHealth, JobKind, JobState
 from registry.tables import Device, Graph, Job, User
 from tests.factories import make_user
 from tests.registry import shopfloor
@@ -77,6 +80,73 @@ def test_a_target_that_joins_catches_up_with_what_was_there() -> None:
     assert {job.revision for job in jobs} == {first.revision, second.revision}
     assert {job.kind for job in jobs} == {JobKind.TUNE}
     assert all(job.priority > first.tune().priority for job in jobs)
+
+
+def test_what_a_search_left_open_is_measured_again_later_a_few_times() -> None:
+    floor = shopfloor.floor()
+    floor.tune(parameters={"budget_s": 30, "strategy": "tpe"})
+    delays = []
+    for _ in range(len(REPEAT_AFTER_S) + 1):
+        Job.objects.update(not_before=None)
+        ticket = floor.claim()
+        held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+        job_succeed(**held, result={"inconclusive": [{"tolerance": "exact"}]})
+        job = plan_repetition(job_uuid=ticket.job_uuid)
+        if job is not None:
+            assert job.not_before is not None
+            delays.append(round((job.not_before - job.created_at).total_seconds()))
+            assert job.parameters["budget_s"] == 30
+            assert job.parameters.keys() == {"budget_s", "repeats"}
+            assert 200 < job.priority < BACKGROUND_PRIORITY
+            waiting = job_claim(
+                device_name=floor.device.name, kinds=[JobKind.TUNE], target=shopfloor.SLUG
+            )
+            assert waiting is None
+    assert delays == [round(seconds) for seconds in REPEAT_AFTER_S]
+
+
+def test_few_repetitions_wait_on_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("registry.services.work.plan.MOST_REPETITIONS", 1)
+    planned = []
+    for name in ("alice/one", "alice/two"):
+        floor = shopfloor.floor(name)
+        floor.tune()
+        ticket = floor.claim()
+        held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+        job_succeed(**held, result={"inconclusive": [{"tolerance": "exact"}]})
+        planned.append(plan_repetition(job_uuid=ticket.job_uuid) is not None)
+    assert planned == [True, False]
+
+
+def test_what_was_decided_is_not_measured_again() -> None:
+    floor = shopfloor.floor()
+    floor.tune()
+    ticket = floor.claim()
+    job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"inconclusive": []})
+    assert plan_repetition(job_uuid=ticket.job_uuid) is None
+
+
+def test_a_search_that_somebody_asks_for_takes_the_place_of_a_repetition(alice: User) -> None:
+    floor = shopfloor.floor("alice/squeezenet")
+    floor.tune()
+    ticket = floor.claim()
+    held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    job_succeed(**held, result={"inconclusive": [{"tolerance": "exact"}]})
+    repetition = plan_repetition(job_uuid=ticket.job_uuid)
+    (search,) = plan(actor=alice, revision=floor.revision, parameters={"budget_s": 60})
+    assert search == repetition
+    assert (search.parameters, search.not_before) == ({"budget_s": 60}, None)
+    assert floor.claim().job_uuid == str(search.uuid)
+
+
+def test_a_target_that_joins_leaves_out_networks_that_do_not_open() -> None:
+    floor = shopfloor.floor()
+    target, _ = shopfloor.make_machine("arm64-generic", name="other")
+    job = job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision)
+    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED)
+    assert plan_catch_up(target=target) == []
+    Job.objects.filter(pk=job.pk).update(state=JobState.SUCCEEDED)
+    assert len(plan_catch_up(target=target)) == 1
 
 
 @pytest.mark.parametrize("kind", [JobKind.SCHEDULE, JobKind.PASSES])

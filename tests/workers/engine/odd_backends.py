@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.backends.fake.backend import FakeBackend
+from workers.engine.errors import BackendUnavailable
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 #: What to change in an honest build's description.
@@ -65,3 +66,12 @@ class OddBackend(FakeBackend):
         if oddity in DEEDS:
             DEEDS[oddity](out)
         return replace(build, **WORDS.get(oddity, {}))
+
+
+class HomelessBackend(FakeBackend):
+    """Needs a package that is not installed."""
+
+    name = "homeless"
+
+    def require(self, network: Network, target: TargetSpec) -> None:  # noqa: ARG002
+        raise BackendUnavailable("Backend homeless needs the package nowhere.")

@@ -13,7 +13,7 @@ import pytest
 
 from hpcfair.isolation.limits import Limits
 from tests.workers.engine.cast import NETWORK, TARGET
-from tests.workers.engine.odd_backends import WORDS, OddBackend
+from tests.workers.engine.odd_backends import WORDS, HomelessBackend, OddBackend
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S
 from workers.engine.errors import CandidateFailed
@@ -25,7 +25,8 @@ from workers.engine.requests import TuningRequest
 from workers.engine.types import BuildResult, Network, Options
 
 BACKENDS: dict[str, Backend] = {
-    backend.name: backend for backend in (FakeBackend(), FaultyBackend(), OddBackend())
+    backend.name: backend
+    for backend in (FakeBackend(), FaultyBackend(), OddBackend(), HomelessBackend())
 }
 LIMITS = Limits(wall_s=300, memory_bytes=2**30, file_bytes=2**24)
 X = {"x": np.arange(16, dtype=np.float32).reshape(2, 8)}
@@ -83,6 +84,11 @@ def test_a_build_is_described_by_what_it_is(shared: LocalDevice, build: BuildRes
     assert build.peak_rss_bytes is not None
     assert build.peak_rss_bytes > 2**20
     assert shared.isolation
+
+
+def test_a_backend_that_cannot_work_here_is_known_before_a_build(shared: LocalDevice) -> None:
+    assert shared.fault_of("fake") == ""
+    assert shared.fault_of("homeless") == "Backend homeless needs the package nowhere."
 
 
 def test_a_session_runs_and_times_in_its_own_process(

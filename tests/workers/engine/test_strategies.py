@@ -147,6 +147,16 @@ def test_each_default_comes_first_then_the_best_of_history_then_the_search() -> 
     ]
 
 
+def test_a_repetition_tries_the_baseline_and_the_history_and_nothing_else() -> None:
+    listed = [Candidate("alpha", SPACES["alpha"].at(0)), Candidate("beta", SPACES["beta"].at(0))]
+    slow = Prior(Candidate("beta", {"level": 2, "fast": True}), 1.2, "exact")
+    quick = Prior(Candidate("beta", {"level": 4, "fast": True}), 0.3, "int8")
+    problem = SearchProblem(SPACES, 0, listed, [slow, quick])
+    trials = list(run_to_end(make_strategy("repeat", problem)))
+    assert [t.candidate for t in trials] == [listed[0], slow.candidate, quick.candidate]
+    assert {t.proposed_by for t in trials} == {"repeat"}
+
+
 def test_history_tells_tpe_where_to_look() -> None:
     """With the same budget, a search that knows an earlier one's trials finds better builds."""
     known = [

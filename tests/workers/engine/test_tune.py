@@ -8,6 +8,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.errors import Cancelled, InfrastructureFailed, LeaseLost, ReferenceFailed
+from workers.engine.ports import PhaseTime
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Trial
@@ -246,7 +247,7 @@ def test_a_dead_baseline_costs_one_trial_and_comes_back(device: SimulatedDevice)
 def test_a_stop_from_outside_passes_through_and_closes_every_session(
     stop: type[BaseException], phase: str, device: SimulatedDevice
 ) -> None:
-    def progress(at: str, done: int, total: int | None, message: str) -> None:
+    def progress(at: str, done: int, total: int | None, message: str, *_: object) -> None:
         if at == phase and (done == 3 or phase != "search"):
             raise stop
 
@@ -260,6 +261,28 @@ def test_a_stop_from_outside_passes_through_and_closes_every_session(
             progress=progress,
         )
     assert all(session.closed for session in device.sessions)
+
+
+def test_progress_tells_the_seconds_that_each_phase_has_used(device: SimulatedDevice) -> None:
+    times: dict[str, list[PhaseTime]] = {"search": [], "confirmation": []}
+
+    def progress(
+        phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
+    ) -> None:
+        if phase_time:
+            times[phase].append(phase_time)
+
+    request = a_request(8)
+    store = MemoryTrialStore()
+    tune(request, BACKENDS, device, store, clock=device.clock, progress=progress)
+    budgets = (request.budget.seconds, request.budget.confirmation_seconds)
+    for reports, budget_s in zip(times.values(), budgets, strict=True):
+        used = [report.used_s for report in reports]
+        assert used[0] == 0 < used[-1]
+        assert used == sorted(used)
+        assert {report.budget_s for report in reports} == {budget_s}
+    trials = store.trials()
+    assert times["search"][-1].used_s == sum(trial.duration_s for trial in trials[:-1])
 
 
 def test_builds_nobody_needs_are_deleted_during_the_search(device: SimulatedDevice) -> None:

@@ -2,8 +2,10 @@
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.dimensions import with_short_names
 from tests.workers.inspection.conftest import Read, Refusal
 from tests.workers.inspection.networks import Net, bert, ssd
 
@@ -33,9 +35,42 @@ def test_weights_that_double_as_inputs_are_not_inputs(read: Read) -> None:
 def test_unnamed_dimensions_get_names_of_their_own(read: Read) -> None:
     model = Net()
     model.op("Relu", "x")
-    proto = model.model(["t1"], (None, "unnamed_0", None, 3))  # type: ignore[arg-type]
+    proto = model.model(["t1"], (None, "M", None, 3))  # type: ignore[arg-type]
     shape = read(proto).signature["inputs"][0]["shape"]
-    assert shape == ["unnamed_1", "unnamed_0", "unnamed_2", 3]
+    assert shape == ["N", "M", "K", 3]
+
+
+def test_names_that_an_exporter_made_up_become_short_ones(read: Read) -> None:
+    model = Net()
+    model.op("Relu", "x")
+    proto = model.model(["t1"], ("s77", "height", "s40", 3))  # type: ignore[arg-type]
+    for dim, size in zip(
+        proto.graph.output[0].type.tensor_type.shape.dim,
+        ("s77", "height", "s40 + 2*s77", 3),
+        strict=False,
+    ):
+        dim.dim_param = str(size)
+    signature = read(proto).signature
+    assert signature["inputs"][0]["shape"] == ["N", "height", "M", 3]
+    assert signature["outputs"][0]["shape"][:3] == ["N", "height", "M + 2*N"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("unk__12", "N"),
+        ("input_dynamic_axes_1", "N"),
+        ("Addoutput_dim_0", "N"),
+        ("DynamicDimension.0", "N"),
+        ("batch", "batch"),
+        ("sequence_length", "sequence_length"),
+        ("S", "S"),
+    ],
+)
+def test_only_names_of_exporters_are_replaced(name: str, shown: str) -> None:
+    tensor = {"name": "x", "dtype": "float32", "shape": [name, 3]}
+    named = with_short_names({"inputs": [tensor], "outputs": []})
+    assert named["inputs"][0]["shape"] == [shown, 3]
 
 
 def test_negative_sizes_of_old_exporters_are_open(read: Read) -> None:
@@ -43,7 +78,7 @@ def test_negative_sizes_of_old_exporters_are_open(read: Read) -> None:
     net.op("Relu", "x")
     model = net.model(["t1"], ("N", 3))
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
-    assert read(model).signature["inputs"][0]["shape"] == ["unnamed_0", 3]
+    assert read(model).signature["inputs"][0]["shape"] == ["M", 3]
 
 
 def test_open_output_shapes_are_inferred(read: Read) -> None:

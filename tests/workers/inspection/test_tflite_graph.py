@@ -36,8 +36,8 @@ def test_the_facts_of_a_dense_network(tmp_path: Path) -> None:
     assert facts.macs == 8 * 6 + 6 * 3
     assert facts.operators == {"tflite::FULLY_CONNECTED": 2}
     assert facts.signature == {
-        "inputs": [{"name": "input", "dtype": "float32", "shape": ["?", 8]}],
-        "outputs": [{"name": "output", "dtype": "float32", "shape": ["?", 3]}],
+        "inputs": [{"name": "input", "dtype": "float32", "shape": ["N", 8]}],
+        "outputs": [{"name": "output", "dtype": "float32", "shape": ["M", 3]}],
     }
 
 

@@ -1,5 +1,6 @@
 """Inspection jobs over real files in a real limited child process."""
 
+import io
 import resource
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.work.attempt import job_claim
 from registry.states import JobKind, JobState
 from registry.tables import Graph, Job, MLModel, User
@@ -69,6 +71,58 @@ def test_external_data_is_taken_nothing_stays_on_disk_and_without_a_target_nothi
     assert Graph.objects.get().facts["external_data"] == ["w.bin"]
     assert not Job.objects.filter(kind=JobKind.TUNE).exists()
     assert not list((data_dir / "work").iterdir())
+
+
+def unopenable() -> bytes:
+    """A network that is valid ONNX, with an operator version that no runtime has."""
+    network = onnx.load_from_string(tiny_onnx())
+    network.graph.node[0].domain = "com.microsoft"
+    network.graph.node[0].op_type = "FusedMatMul"
+    network.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    weight = network.graph.initializer[0]
+    weight.CopyFrom(numpy_helper.from_array(np.ones((4, 3), np.int8), weight.name))
+    return bytes(network.SerializeToString())
+
+
+def held(alice: User, files: dict[str, bytes | str | None]) -> MLModel:
+    mlmodel = mlmodel_create(actor=alice, namespace="alice", name="net", hold=True)
+    commit_files(mlmodel, {"README.md": readme(), **files}, actor=alice)
+    return mlmodel
+
+
+def test_a_network_that_does_not_open_fails_is_not_searched_and_stays_private(alice: User) -> None:
+    shopfloor.make_machine()
+    mlmodel = held(alice, {"model.onnx": unopenable()})
+    job = inspect(mlmodel)
+    assert (job.state, job.failure_class) == (JobState.FAILED, "invalid")
+    assert job.failure_code == "network_fails"
+    assert "model.onnx does not open in onnxruntime" in job.failure_detail
+    assert Graph.objects.get().is_primary
+    assert not Job.objects.filter(kind=JobKind.TUNE).exists()
+    mlmodel.refresh_from_db()
+    assert (mlmodel.visibility, mlmodel.is_held) == ("private", True)
+
+
+def test_a_new_model_is_public_when_its_inspection_has_passed(alice: User) -> None:
+    mlmodel = held(alice, {"model.onnx": tiny_onnx()})
+    job = inspect(mlmodel)
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    mlmodel.refresh_from_db()
+    assert (mlmodel.visibility, mlmodel.is_held) == ("public", False)
+
+
+def test_samples_that_do_not_fit_keep_a_new_model_private(alice: User) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, **{"inputs/x": np.ones((5, 4))})  # type: ignore[arg-type]
+    files: dict[str, bytes | str | None] = {"model.onnx": tiny_onnx()}
+    mlmodel = held(alice, {**files, "samples.npz": stream.getvalue()})
+    job = inspect(mlmodel)
+    assert (job.state, job.failure_code) == (JobState.FAILED, "samples_unreadable")
+    assert "inputs/x is float64, the model has float32" in job.failure_detail
+    commit_files(mlmodel, {"samples.npz": None}, actor=alice)
+    assert inspect(mlmodel).state == JobState.SUCCEEDED
+    mlmodel.refresh_from_db()
+    assert mlmodel.visibility == "public"
 
 
 def test_of_large_files_only_those_that_a_network_needs_are_copied(

@@ -23,6 +23,7 @@ from workers.engine.search_result import SearchResult
 from workers.engine.testset import TestSet
 from workers.engine.trials import Measurement, Trial
 from workers.engine.types import BuildResult, Candidate
+from workers.jobs.best import best_results
 from workers.jobs.lease import Lease
 from workers.jobs.profile import profile_winners
 
@@ -94,7 +95,8 @@ def profiled(ticket: JobTicket, folder: Path, *answers: Found | Exception) -> li
         ticket,
         cast("Lease", lease),
         cast("Device", Profiler(*answers)),
-        result,
+        tests,
+        best_results(result),
         folder,
     )
     return [event.message for event in Job.objects.get().events.all()]

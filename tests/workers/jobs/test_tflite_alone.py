@@ -10,10 +10,11 @@ import pytest
 from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.selectors.results.resolution import resolve
-from registry.states import JobKind, JobState, ToleranceClass, TrialOutcome
+from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme
 from tests.programs import needs
+from workers.engine import measure
 from workers.engine.requests import SearchBudget
 from workers.jobs import run, tune
 from workers.jobs.device import register
@@ -23,7 +24,7 @@ pytestmark = [needs("ai_edge_litert"), pytest.mark.django_db(transaction=True), 
 
 
 def written(folder: Path, kind: Kind) -> bytes:
-    """A network wide enough that int8 is not given up as slower before its outputs are seen."""
+    """A network of three dense layers as a ``.tflite`` file."""
     rng = np.random.default_rng(0)
     layers = [
         Layer(rng.standard_normal(pair).astype(np.float32) / 32, np.zeros(pair[1], np.float32))
@@ -47,6 +48,8 @@ def little_is_timed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     settings.TUNE_BUDGET_S = 3
     monkeypatch.setattr(tune, "SearchBudget", short)
+    # A processor without instructions for int8 would give its file up before its outputs are seen.
+    monkeypatch.setattr(measure, "FIRST_RUNS_FACTOR", 1e6)
 
 
 @pytest.mark.usefixtures("little_is_timed")
@@ -64,15 +67,15 @@ def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Pa
     assert graph is not None
     assert (graph.path, graph_facts(graph).format) == ("model.tflite", "tflite")
     assert run.drain([JobKind.TUNE], here=here) == 1
-    job = Job.objects.get(kind=JobKind.TUNE)
+    job = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     builds = Build.objects.filter(withdrawn_at=None)
     assert {build.runtime for build in builds} == {"litert"}
     baseline = builds.get(is_baseline=True)
     assert baseline.tolerance == ToleranceClass.EXACT
     assert baseline.record.document["correctness"]["reference"].startswith("litert ")
-    # Whether its gain is proved in these few seconds depends on the machine; that it ran does not.
-    trials = Trial.objects.filter(tolerance=ToleranceClass.INT8, outcome=TrialOutcome.MEASURED)
+    # How fast it is depends on the machine; that its outputs were compared does not.
+    trials = Trial.objects.filter(tolerance=ToleranceClass.INT8).exclude(deviation={})
     lowered = [trial.deviation for trial in trials]
     assert lowered, list(Trial.objects.values_list("candidate", "outcome", "failure_detail"))
     assert all(0 < deviation["max_relative"] < 0.5 for deviation in lowered)

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from registry.selectors.results.best import best_build
 from registry.selectors.results.choice import LoadRequest
 from registry.services.work.job import job_cancel, job_submit
+from registry.services.work.plan import plan_repetition
 from registry.services.work.target import target_enable
 from registry.states import JobKind, JobState, TrialOutcome, Verdict
 from registry.tables import (
@@ -72,8 +73,8 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[set[tuple[str, bool]]]:
     steps: list[set[tuple[str, bool]]] = []
     kept = tune.publish
 
-    def watched(*arguments: Any) -> Any:
-        answer = kept(*arguments)
+    def watched(*arguments: Any, **options: Any) -> Any:
+        answer = kept(*arguments, **options)
         live = Build.objects.filter(withdrawn_at=None).select_related("record")
         steps.append({(build.record.kind, build.is_baseline) for build in live})
         return answer
@@ -92,7 +93,8 @@ def test_a_search_ends_in_builds_that_a_machine_can_load_and_a_second_replaces_t
     assert published[0] == {("search-trial", True)}
     assert {kind for step in published[:-1] for kind, _ in step} == {"search-trial"}
     assert {kind for kind, _ in published[-1]} == {"headline"}
-    job = Job.objects.get(kind=JobKind.TUNE)
+    # A noisy machine may leave a repetition behind it.
+    job = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["summary"]
     baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
@@ -119,15 +121,62 @@ def test_a_search_ends_in_builds_that_a_machine_can_load_and_a_second_replaces_t
     again = Reproduction.objects.select_related("build")
     assert {(row.build, row.outcome) for row in again} == {(one, "reproduced") for one in live}
 
-    job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=job.target)
+    second = job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=job.target)
     published.clear()
     run.drain([JobKind.TUNE], here=here)
     # What was measured in fresh processes is not replaced by what was measured in passing.
     assert [{kind for kind, _ in step} for step in published] == [{"headline"}]
-    second = Job.objects.filter(kind=JobKind.TUNE).latest("id")
+    second.refresh_from_db()
     assert second.state == JobState.SUCCEEDED, second.failure_detail
     assert {build.job_id for build in Build.objects.filter(withdrawn_at=None)} == {second.pk}
     assert live <= set(Build.objects.exclude(withdrawn_at=None).filter(job=job))
+
+
+def test_what_a_search_left_open_is_measured_again_beside_what_is_published(
+    alice: User, read_here: None
+) -> None:
+    here = register()
+    publish(alice, tiny_onnx())
+    run.drain([JobKind.TUNE], here=here)
+    search = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
+    baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
+    others = search.trials.filter(outcome=TrialOutcome.MEASURED)
+    trial = others.exclude(config_sha256=baseline.config_sha256).first()
+    assert trial is not None
+    columns = ("config_sha256", "candidate", "tolerance", "ratio", "ratio_low", "ratio_high")
+    search.result["inconclusive"] = [{name: getattr(trial, name) for name in columns}]
+    search.save(update_fields=["result"])
+    Job.objects.filter(kind=JobKind.TUNE).exclude(pk=search.pk).delete()
+
+    job = plan_repetition(job_uuid=str(search.uuid))
+    assert job is not None
+    assert run.drain([JobKind.TUNE], here=here) == 0
+    Job.objects.filter(pk=job.pk).update(not_before=None)
+    assert run.drain([JobKind.TUNE], here=here) == 1
+    job.refresh_from_db()
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    repeated = job.trials.all()
+    assert {one.proposed_by for one in repeated} == {"repeat"}
+    assert {one.config_sha256 for one in repeated} == {baseline.config_sha256, trial.config_sha256}
+    baseline.refresh_from_db()
+    assert baseline.withdrawn_at is None
+    assert isinstance(job.result["inconclusive"], list)
+
+
+def test_a_backend_that_cannot_work_is_said_once_and_costs_no_trial(
+    alice: User, read_here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = register()
+    publish(alice, tiny_onnx())
+    monkeypatch.setattr(
+        tune, "faults_of", lambda *_: {"onnxruntime": "it needs the package nowhere"}
+    )
+    run.drain([JobKind.TUNE], here=here)
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert (job.state, job.failure_code) == (JobState.FAILED, "no_backend")
+    notes = [event.message for event in job.events.all() if "is left out" in event.message]
+    assert notes == ["Backend onnxruntime is left out: it needs the package nowhere"]
+    assert not job.trials.exists()
 
 
 def test_a_network_that_does_not_run_fails_with_the_reason_and_the_worker_lives(

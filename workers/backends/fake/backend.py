@@ -64,6 +64,9 @@ class FakeBackend(BaseBackend):
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         return {"fake": "1"}
 
+    def require(self, network: Network, target: TargetSpec) -> None:
+        """Nothing is required."""
+
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         return Space(
             {

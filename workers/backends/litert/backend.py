@@ -1,10 +1,19 @@
 """Builds for LiteRT on the CPU."""
 
 import shutil
+from importlib import util
 from pathlib import Path
 
 from workers.backends.base import Artefact, BaseBackend
-from workers.backends.litert.space import CONVERTED, default_of, published, reference_of, space_of
+from workers.backends.litert.space import (
+    CONVERTED,
+    CONVERTER,
+    default_of,
+    published,
+    reference_of,
+    space_of,
+)
+from workers.engine.errors import BackendUnavailable
 from workers.engine.space import Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -22,6 +31,14 @@ class LiteRtBackend(BaseBackend):
 
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
+
+    def require(self, network: Network, target: TargetSpec) -> None:
+        super().require(network, target)
+        if not published(network) and not util.find_spec(CONVERTER):
+            raise BackendUnavailable(
+                "Backend litert needs litert-torch to convert PyTorch programs. Install it with: "
+                "pip install 'hpcfair-hub[litert-convert]'"
+            )
 
     def default(self, network: Network, target: TargetSpec) -> Options:
         return default_of(network, target)

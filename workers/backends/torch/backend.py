@@ -1,10 +1,12 @@
 """Builds by PyTorch's Inductor, for networks published as exported PyTorch programs."""
 
+import os
+import shutil
 from pathlib import Path
 
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.torch.space import default_of, space_of
-from workers.engine.errors import InvalidCandidate
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -21,6 +23,16 @@ class TorchBackend(BaseBackend):
     #: Inductor writes C++ and runs the system's compiler and linker on it.
     programs = True
     opening = frozenset({"threads"})
+
+    def require(self, network: Network, target: TargetSpec) -> None:
+        # Inductor's own choice of a compiler.
+        compiler = os.environ.get("CXX", "g++")
+        if not shutil.which(compiler):
+            raise BackendUnavailable(
+                f"Backend torch compiles C++ with {compiler}, which is missing. Install it, such "
+                "as the system's package g++."
+            )
+        super().require(network, target)
 
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         return space_of(target)

@@ -36,6 +36,11 @@ class BaseTvmBackend(BaseBackend):
             )
         return super().probe(target)
 
+    def require(self, network: Network, target: TargetSpec) -> None:
+        import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
+
+        super().require(network, target)
+
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
 

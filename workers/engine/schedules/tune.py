@@ -5,7 +5,7 @@ from statistics import median
 
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.errors import InfrastructureFailed
-from workers.engine.ports import Progress, no_progress
+from workers.engine.ports import PhaseTime, Progress, no_progress
 from workers.engine.schedules.operator_state import OperatorState, most_promising
 from workers.engine.schedules.ports import ScheduleCompiler, ScheduleStore
 from workers.engine.schedules.types import (
@@ -207,7 +207,8 @@ class _Search:
             )
 
     def _report(self, phase: str, state: OperatorState) -> None:
-        self._progress(phase, self.charged_trials, self._budget.trials, state.task.name)
+        time = PhaseTime(self._used_s(), self._budget.seconds)
+        self._progress(phase, self.charged_trials, self._budget.trials, state.task.name, time)
 
     def _left(self, most: int, share: float) -> int:
         if self._budget.trials is None:
@@ -216,9 +217,12 @@ class _Search:
 
     def _stop_reason(self, share: float) -> str | None:
         budget = self._budget
-        elapsed_s = self._earlier_s + self._clock.monotonic() - self._started
         if budget.trials is not None and self._left(1, share) <= 0:
             return f"all {budget.trials} trials used"
-        if budget.seconds is not None and elapsed_s >= budget.seconds * share:
+        if budget.seconds is not None and self._used_s() >= budget.seconds * share:
             return f"all {budget.seconds:g} s used"
         return None
+
+    def _used_s(self) -> float:
+        """Seconds of this search, of earlier attempts those of their trials."""
+        return self._earlier_s + self._clock.monotonic() - self._started

@@ -52,7 +52,14 @@ def _after_known(problem: SearchProblem, *then: Strategy) -> Strategy:
     )
 
 
-#: Name to constructor. ``default`` tries only known candidates; jobs use ``learned``.
+def _repeat(problem: SearchProblem) -> Strategy:
+    """The baseline and the candidates of the history, to measure them again."""
+    priors = [(prior.candidate, prior.ratio) for prior in problem.history]
+    return FixedList([*((each, None) for each in problem.defaults[:1]), *priors], "repeat")
+
+
+#: Name to constructor. ``default`` and ``repeat`` try only known candidates; searches use
+#: ``learned``.
 STRATEGIES: dict[str, Callable[[SearchProblem], Strategy]] = {
     "default": _after_known,
     "learned": Learned,
@@ -60,6 +67,7 @@ STRATEGIES: dict[str, Callable[[SearchProblem], Strategy]] = {
     "tpe": lambda problem: _after_known(
         problem, TPE(problem.spaces, problem.seed, problem.history, peers_of(problem))
     ),
+    "repeat": _repeat,
 }
 
 

@@ -119,7 +119,7 @@ class FileView(ApiView):
         require_fetch(request.user, mlmodel)
         row = file_get(revision, path)
         plain = plain_request(request)
-        response = file_response(plain, row, fixed=query["revision"] == revision.oid)
+        response = file_response(plain, row, revision, fixed=query["revision"] == revision.oid)
         if row.path == main_path(revision):
             count_download(plain, response, mlmodel)
         return response
@@ -130,10 +130,11 @@ class BuildFileView(ApiView):
     def get(self, request: Request, uuid: UUID, path: str) -> HttpResponseBase:
         """Fetch a file of a build; HEAD fetches its size and digest only."""
         build = build_get(request.user, str(uuid))
-        require_fetch(request.user, build.graph.revision.mlmodel)
+        revision = build.graph.revision
+        require_fetch(request.user, revision.mlmodel)
         row = build_file_get(build, path)
         plain = plain_request(request)
-        response = file_response(plain, row, fixed=True)
+        response = file_response(plain, row, revision, fixed=True)
         if row.path == build.entry_point:
-            count_download(plain, response, build.graph.revision.mlmodel)
+            count_download(plain, response, revision.mlmodel)
         return response

@@ -15,6 +15,7 @@ from hub.api.v1.repository.revision import RefSerializer
 from hub.api.v1.repository.summary import (
     REVISION_OID,
     SUMMARY_EXAMPLE,
+    CatalogueEntrySerializer,
     CatalogueQuery,
     CatalogueSerializer,
     MLModelSummarySerializer,
@@ -24,8 +25,11 @@ from hub.api.views import ApiView, Strict, body_of, query_of
 from registry.selectors.access import Actor
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import readme_of, refs_of, revision_get
+from registry.selectors.results.inconclusive import inconclusive_classes
+from registry.selectors.results.runnable import not_runnable
 from registry.selectors.search.catalogue import catalogue_search
-from registry.selectors.search.summary import summaries_of, summary_of
+from registry.selectors.search.entry import entries_of
+from registry.selectors.search.summary import summary_of
 from registry.selectors.work.job import latest_job
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
 from registry.states import JobKind, JobState, Visibility
@@ -41,6 +45,19 @@ class InspectionSerializer(serializers.Serializer[Any]):
 
 @example(
     {
+        "code": "onnx_unreadable",
+        "reason": "model.onnx is a Python pickle.",
+        "remedy": "Correct the file and publish it again.",
+    }
+)
+class NotRunnableSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    reason = serializers.CharField()
+    remedy = serializers.CharField(help_text="The next step of the owner.")
+
+
+@example(
+    {
         **SUMMARY_EXAMPLE,
         "card": {"license": "apache-2.0", "pipeline_tag": "image-classification"},
         "readme": "# Galaxy CNN\n\nSorts galaxies by shape.\n",
@@ -49,6 +66,9 @@ class InspectionSerializer(serializers.Serializer[Any]):
         "files_next": None,
         "graph": GRAPH_EXAMPLE,
         "inspection": {"state": "succeeded", "code": "", "detail": ""},
+        "not_runnable": None,
+        "inconclusive": {"x86-64-avx512": ["int8"]},
+        "is_held": False,
         "default_branch": "main",
         "identifiers": NAMES_EXAMPLE,
     }
@@ -63,6 +83,17 @@ class MLModelSerializer(MLModelSummarySerializer):
     files_next = serializers.CharField(allow_null=True, help_text=FILES_NEXT)
     graph = GraphSerializer(allow_null=True)
     inspection = InspectionSerializer(allow_null=True)
+    not_runnable = NotRunnableSerializer(
+        allow_null=True, help_text="Why the revision cannot be loaded; null if it can."
+    )
+    inconclusive = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="Target to the tolerance classes in which a disturbed measurement may hide a "
+        "faster build.",
+    )
+    is_held = serializers.BooleanField(
+        help_text="Whether it is private only until its first files have passed their checks."
+    )
     default_branch = serializers.CharField()
     identifiers = NamesSerializer()
 
@@ -98,6 +129,9 @@ def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
     """An MLModel at a revision, as JSON."""
     summary = summary_of(mlmodel, revision)
     job = latest_job(revision, JobKind.INSPECT)
+    # What was built has run.
+    fault = None if summary.builds else not_runnable(revision)
+    inconclusive = inconclusive_classes(revision)
     return {
         **MLModelSummarySerializer(summary).data,
         "card": revision.card,
@@ -106,6 +140,9 @@ def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
         **files_data(mlmodel, revision),
         "graph": GraphSerializer(summary.graph).data if summary.graph else None,
         "inspection": InspectionSerializer(job).data if job else None,
+        "not_runnable": NotRunnableSerializer(fault).data if fault else None,
+        "inconclusive": {slug: sorted(classes) for slug, classes in inconclusive.items()},
+        "is_held": mlmodel.is_held,
         "default_branch": mlmodel.default_branch,
         "identifiers": names_data(revision),
     }
@@ -116,20 +153,24 @@ class MLModelsView(ApiView):
         operation_id="model_search", parameters=[CatalogueQuery], responses=CatalogueSerializer
     )
     def get(self, request: Request) -> Response:
-        """Search the models you may read, by words and filters.
+        """Search the models you may read, by words, filters and numbers.
 
+        `latency`, `gain` and `accuracy` are of the best build within `tolerance` (by default
+        `exact`) on the `target`; without a target, each is the best on any target. Comparisons are
+        written as `<5ms`, `>2`, `<=100MB`.
         Facets are counted over all results, each without its own filter. Numbers of large results
         are capped and estimated, and marked so.
         """
         query = query_of(request, CatalogueQuery)
         results = catalogue_search(request.user, query=query.pop("q"), **query)
         answer = {
-            "items": MLModelSummarySerializer(summaries_of(results.items), many=True).data,
+            "items": CatalogueEntrySerializer(entries_of(results), many=True).data,
             "next": results.next_cursor,
             "total": results.total,
             "total_is_exact": results.counts.total_is_exact,
             "facets": results.facets,
             "facets_are_exact": results.counts.facets_are_exact,
+            "hints": results.hints,
         }
         return Response(answer)
 
@@ -139,9 +180,12 @@ class MLModelsView(ApiView):
         responses={201: MLModelSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Create a model. Its first revision has `.gitattributes` only; commit files to it."""
+        """Create a model. Its first revision has `.gitattributes` only; commit files to it.
+
+        A public model is private, and `is_held`, until its first files have passed their checks.
+        """
         body = body_of(request, MLModelCreateSerializer)
-        mlmodel = mlmodel_create(actor=signed_in(request), **body)
+        mlmodel = mlmodel_create(actor=signed_in(request), hold=True, **body)
         return Response(mlmodel_data(mlmodel, revision_get(mlmodel)), status=201)
 
 

@@ -76,7 +76,7 @@ class JobTrialsView(ApiView):
     def get(self, request: Request, uuid: UUID) -> Response:
         """List the trials of a job, in the order of execution."""
         query = query_of(request, PageQuery)
-        rows = trials_of(job_get(request.user, str(uuid))).defer("measurement")
+        rows = trials_of(job_get(request.user, str(uuid)))
         return paged(rows, TrialSerializer, query, name=f"trial.{uuid}", order=("number",))
 
 

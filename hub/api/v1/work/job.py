@@ -46,7 +46,15 @@ JOB_EXAMPLE = {
     "attempt": 1,
     "device": "bench-1",
     "parameters": {"budget_s": 120},
-    "progress": {"phase": "search", "done": 7, "total": 32, "message": "trial 7"},
+    "progress": {
+        "phase": "search",
+        "done": 7,
+        "total": 32,
+        "message": "onnxruntime threads=all",
+        "used_s": 41.5,
+        "budget_s": 120.0,
+        "at": "2026-01-02T03:04:49Z",
+    },
     "result": {},
     "failure": None,
     "cancel_requested": False,
@@ -72,7 +80,10 @@ class JobSerializer(serializers.Serializer[Any]):
     attempt = serializers.IntegerField()
     device = serializers.CharField(source="device.name", default=None, allow_null=True)
     parameters = serializers.DictField()
-    progress = serializers.DictField(help_text="`phase`, `done`, `total`, `message`; or empty.")
+    progress = serializers.DictField(
+        help_text="`phase`, `done`, `total`, `message`; `used_s`, the seconds that the phase had "
+        "used of its `budget_s` at the time `at`; or empty."
+    )
     result = serializers.DictField()
     failure = serializers.SerializerMethodField()
     cancel_requested = serializers.BooleanField()

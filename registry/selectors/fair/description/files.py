@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Q, Subquery
 
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import LICENSE_FILES
@@ -15,6 +15,7 @@ from registry.selectors.repository.contents import CONFIG_PATHS
 from registry.selectors.results.datatable import Tables
 from registry.selectors.results.testtensor import test_path
 from registry.tables import Blob, File, Revision, TestTensor
+from registry.tables.repository.file import valid_at
 from registry.validation.labels import LIBRARY_FILES
 
 #: Upper bound on the first files by path of a version that its description lists.
@@ -33,28 +34,49 @@ def listed_files(
     """Key of a revision to the files that its description lists, by path, with their blobs.
 
     All of them or, of more than :data:`MAX_FILES`, the first by path and those that tell what the
-    version is: at most two queries, and a bounded number of rows for each revision.
+    version is: at most three queries, and a bounded number of rows for each revision.
 
     Args:
         telling: Key of a revision to paths that are listed whatever their position.
     """
-    large = [one.pk for one in revisions if one.file_count > MAX_FILES]
-    condition = Q(revision__in={one.pk for one in revisions} - set(large))
-    for key, last in _last_listed(large).items():
-        paths = {*_TELLING, *telling.get(key, ())}
-        condition |= Q(revision=key, path__lte=last) | Q(revision=key, path__in=paths)
+    large = [one for one in revisions if one.file_count > MAX_FILES]
+    small = {one.pk for one in revisions if one.file_count <= MAX_FILES}
     files: dict[int, list[File]] = {}
-    rows = File.objects.filter(condition).select_related("blob")
-    for row in rows.order_by("path"):
+    rows = File.objects.of(small).select_related("blob").order_by("path")
+    for row in rows:
         files.setdefault(row.revision_id, []).append(row)
-    return files
+    return files | _listed_of_large(large, telling)
+
+
+def _listed_of_large(
+    revisions: Collection[Revision], telling: Mapping[int, Collection[str]]
+) -> dict[int, list[File]]:
+    """The same of revisions with more files than are listed."""
+    if not revisions:
+        return {}
+    last = _last_listed([one.pk for one in revisions])
+    paths = {one.pk: {*_TELLING, *telling.get(one.pk, ())} for one in revisions}
+    condition = Q(pk__in=[])
+    for one in revisions:
+        # Each an index lookup, which conditions on joined revisions would not be.
+        listed = Q(path__lte=last.get(one.pk, "")) | Q(path__in=paths[one.pk])
+        condition |= valid_at(one) & listed
+    rows = list(File.objects.filter(condition).select_related("blob").order_by("path"))
+    return {
+        one.pk: [
+            row
+            for row in rows
+            if row.series_id == one.series_id
+            and row.first <= one.position < row.end
+            and (row.path <= last.get(one.pk, "") or row.path in paths[one.pk])
+        ]
+        for one in revisions
+    }
 
 
 def _last_listed(keys: Collection[int]) -> dict[int, str]:
     """Key of a revision to the path of the last of its first :data:`MAX_FILES` files."""
-    if not keys:
-        return {}
-    paths = File.objects.filter(revision=OuterRef("pk")).order_by("path").values("path")
+    paths = File.objects.at_outer().order_by("path").values("path")
     last = Subquery(paths[MAX_FILES - 1 : MAX_FILES])
     rows = Revision.objects.filter(pk__in=keys).values_list("pk", last)
     return {key: path for key, path in rows if path is not None}

@@ -1,0 +1,229 @@
+"""The course of a search: the ratio of each trial, the best so far, and failures as a rug."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import inf
+from statistics import quantiles
+
+from hub.pages.chart.axis import Axis, linear_ticks, log_axis, ratio_label
+from hub.pages.chart.figure import (
+    Chart,
+    Key,
+    Option,
+    TableColumn,
+    keys_of,
+    line,
+    plain_option,
+    series_color,
+    series_symbol,
+    whiskers,
+)
+from hub.templatetags.figures import deviation, latency, options
+from registry.states import TrialOutcome
+from registry.tables import Trial
+
+#: Trials slower than this are drawn at the upper edge, unless most trials are.
+_LEAST_CAP = 1.5
+#: A trial is an outlier beyond this multiple of the upper quartile.
+_OUTLIER = 2.0
+_MOST_DETAIL = 300
+_SLOW_KEY = Key("slower than the axis", "arrow", "soft")
+
+
+def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
+    """Ratios of latencies to the default's by trial number, coloured by backend.
+
+    Outliers are drawn as arrows at the upper edge and counted; trials without a ratio are ticks at
+    the lower edge. ``None`` if there is no trial.
+    """
+    if not trials:
+        return None
+    measured = [trial for trial in trials if trial.ratio]
+    stopped = [trial for trial in trials if not trial.ratio and _is_stopped(trial)]
+    failed = [trial for trial in trials if not trial.ratio and not _is_stopped(trial)]
+    ratios = [trial.ratio or 1.0 for trial in measured]
+    cap = _cap(ratios)
+    drawn = [1.0, *(min(ratio, cap) for ratio in ratios)]
+    y = log_axis("latency, of the default's", drawn, ratio_label, margin=1.08)
+    outliers = sum(ratio > y.high for ratio in ratios)
+    numbers = [trial.number for trial in trials]
+    x = Axis("trial", min(numbers) - 0.5, max(numbers) + 0.5)
+    series = [
+        *_backends(measured, y),
+        *_best(measured, x, y),
+        *_rug("stopped early", stopped, "soft"),
+        *_rug("failed", failed, "bad"),
+    ]
+    return Chart(
+        name=name,
+        title="Course of the search",
+        description=_description(measured, failed),
+        caption=_caption(len(ratios), outliers, y.high) + _failures([*stopped, *failed]),
+        option=plain_option(
+            _trial_axis(x),
+            [y.option(is_vertical=True), {"type": "value", "min": 0, "max": 1, "show": False}],
+            series,
+        ),
+        columns=(
+            TableColumn("#", is_number=True),
+            TableColumn("Backend"),
+            TableColumn("Options"),
+            TableColumn("By"),
+            TableColumn("Outcome"),
+            TableColumn("Ratio", is_number=True),
+            TableColumn("95 % interval", is_number=True),
+            TableColumn("Median", is_number=True),
+            TableColumn("Deviation", is_number=True),
+            TableColumn("Detail"),
+        ),
+        rows=tuple(_row(trial) for trial in reversed(trials)),
+        keys=keys_of(series) + ((_SLOW_KEY,) if outliers else ()),
+    )
+
+
+def _cap(ratios: Sequence[float]) -> float:
+    """Largest ratio that is drawn at its place."""
+    if len(ratios) < 2:
+        return inf
+    cap = max(_LEAST_CAP, _OUTLIER * quantiles(ratios, n=4, method="inclusive")[2])
+    return cap if max(ratios) > 1.2 * cap else inf
+
+
+def _is_stopped(trial: Trial) -> bool:
+    """Whether the trial was stopped because it was slower than the others, which is no failure."""
+    return trial.outcome == TrialOutcome.PRUNED
+
+
+def _trial_axis(x: Axis) -> Option:
+    # Trials are counted: half numbers are no ticks.
+    ticks = [tick for tick in linear_ticks(x.low, x.high) if tick == int(tick)]
+    values = {"customValues": ticks, "texts": [f"{tick:.0f}" for tick in ticks]}
+    option = x.option() | {"axisLabel": values, "axisTick": {"customValues": ticks}}
+    return option | {"splitLine": {"show": False}}
+
+
+def _backends(measured: Sequence[Trial], y: Axis) -> list[Option]:
+    backends = dict.fromkeys(trial.candidate["backend"] for trial in measured)
+    series: list[Option] = []
+    for number, backend in enumerate(backends):
+        own = [trial for trial in measured if trial.candidate["backend"] == backend]
+        color = series_color(number)
+        intervals = [
+            [trial.number, y.at(trial.ratio), y.at(trial.ratio_low), y.at(trial.ratio_high)]
+            for trial in own
+            if trial.ratio and trial.ratio_low and trial.ratio_high and trial.ratio <= y.high
+        ]
+        series.append(whiskers(backend, intervals, color, is_vertical=True))
+        series.append(
+            {
+                "id": backend,
+                "name": backend,
+                "type": "scatter",
+                "symbol": series_symbol(number),
+                "symbolSize": 9,
+                "itemStyle": {"color": f"--{color}"},
+                "data": [_mark(trial, y) for trial in own],
+            }
+        )
+    return series
+
+
+def _mark(trial: Trial, y: Axis) -> Option:
+    ratio = trial.ratio or 1.0
+    mark: Option = {"value": [trial.number, y.at(ratio)], "tip": _tip(trial)}
+    return mark | ({"symbol": "arrow", "symbolSize": 11} if ratio > y.high else {})
+
+
+def _best(measured: Sequence[Trial], x: Axis, y: Axis) -> list[Option]:
+    """The smallest ratio so far, as steps up to the newest trial."""
+    if not measured:
+        return []
+    best, steps = inf, []
+    for trial in measured:
+        ratio = trial.ratio or 1.0
+        if ratio < best:
+            best = ratio
+            steps.append([float(trial.number), y.at(ratio)])
+    steps.append([x.high, y.at(best)])
+    return [line("best so far", steps, "ink", step="end")]
+
+
+def _rug(name: str, trials: Sequence[Trial], color: str) -> list[Option]:
+    if not trials:
+        return []
+    return [
+        {
+            "id": name,
+            "name": name,
+            "type": "scatter",
+            "yAxisIndex": 1,
+            "symbol": "rect",
+            "symbolSize": [3, 14],
+            "symbolOffset": [0, -8],
+            "itemStyle": {"color": f"--{color}"},
+            "data": [{"value": [trial.number, 0], "tip": _tip(trial)} for trial in trials],
+        }
+    ]
+
+
+def _tip(trial: Trial) -> list[str]:
+    lines = [f"Trial {trial.number}: {trial.candidate['backend']}", options(trial.candidate)]
+    if trial.ratio:
+        lines.append(f"{trial.ratio:.3f} of the default's latency, {_interval(trial)}")
+        lines.append(f"{latency(trial.p50_ns)}, tolerance {trial.tolerance}")
+    else:
+        lines.append(f"{trial.outcome}: {trial.failure_detail[:_MOST_DETAIL]}")
+    if trial.proposed_by:
+        lines.append(f"proposed by: {trial.proposed_by}")
+    return lines
+
+
+def _interval(trial: Trial) -> str:
+    if trial.ratio_low is None or trial.ratio_high is None:
+        return "no interval"
+    return f"{trial.ratio_low:.3f} to {trial.ratio_high:.3f}"
+
+
+def _row(trial: Trial) -> tuple[str, ...]:
+    return (
+        str(trial.number),
+        trial.candidate["backend"],
+        options(trial.candidate),
+        trial.proposed_by,
+        trial.tolerance if trial.outcome == TrialOutcome.MEASURED else trial.outcome,
+        f"{trial.ratio:.3f}" if trial.ratio else "",
+        _interval(trial) if trial.ratio else "",
+        latency(trial.p50_ns),
+        deviation(trial.deviation),
+        trial.failure_detail[:_MOST_DETAIL],
+    )
+
+
+def _description(measured: Sequence[Trial], failed: Sequence[Trial]) -> str:
+    text = f"{len(measured)} candidate{'s' * (len(measured) != 1)} measured, {len(failed)} failed."
+    if measured:
+        best = min(measured, key=lambda trial: trial.ratio or inf)
+        text += (
+            f" The best takes {best.ratio:.3f} of the default's latency: "
+            f"{best.candidate['backend']}, {options(best.candidate)}, trial {best.number}."
+        )
+    return text
+
+
+def _failures(trials: Sequence[Trial]) -> str:
+    """How many trials have no ratio, by outcome."""
+    if not trials:
+        return ""
+    outcomes = Counter(trial.outcome for trial in trials).most_common()
+    reasons = ", ".join(f"{count} {outcome}" for outcome, count in outcomes)
+    return f" Ticks at the lower edge are trials without a result: {reasons}."
+
+
+def _caption(count: int, outliers: int, most: float) -> str:
+    text = "Latency relative to the default, measured interleaved; below 1 is faster."
+    if outliers:
+        text += (
+            f" {outliers} of {count} measured candidates take more than {most:.3g} times the"
+            " default's latency: they are arrows at the upper edge."
+        )
+    return text

@@ -1,0 +1,228 @@
+"""The builds of one target: latency against what they cost in exactness."""
+
+from collections.abc import Sequence
+
+from django.urls import reverse
+
+from hub.pages.chart.axis import Axis, error_label, log_axis, plain, time_label
+from hub.pages.chart.figure import (
+    Chart,
+    LinkedText,
+    Option,
+    TableColumn,
+    keys_of,
+    line,
+    plain_option,
+    series_color,
+    series_symbol,
+    whiskers,
+)
+from hub.pages.speedwords import speed
+from hub.templatetags.figures import latency, options, percent
+from registry.states import ToleranceClass
+from registry.tables import Build
+
+#: Relative errors below this one are drawn at it: float32 rounds by as much.
+_LEAST_ERROR = 1e-8
+#: Points of accuracy that a build must lose at least, so that the chart shows accuracy.
+_VISIBLE_LOSS = 0.05
+
+
+def pareto(
+    builds: Sequence[Build], default: Build | None, *, name: str = "pareto", chosen: str = ""
+) -> Chart | None:
+    """Latency against lost accuracy, or against the relative error where no build loses any.
+
+    Args:
+        builds: Of one target, each with its record; with or without the default.
+        default: The baseline build, drawn as a line as well.
+        name: As in :class:`Chart`.
+        chosen: UUID of the build that is chosen at first.
+
+    Returns:
+        A mark for each build, whose ``id`` is the build's UUID; ``None`` if there is no build.
+    """
+    every = {str(build.uuid): build for build in [*builds, *([default] if default else [])]}
+    if not every:
+        return None
+    shown = sorted(every.values(), key=lambda build: build.p50_ns)
+    lost = [_lost_points(build) for build in shown]
+    is_accuracy = None not in lost and max(one or 0.0 for one in lost) >= _VISIBLE_LOSS
+    costs = lost if is_accuracy else [_error(build) for build in shown]
+    placed = [(build, cost) for build, cost in zip(shown, costs, strict=True) if cost is not None]
+    ends = [end for build in shown for end in _interval_ns(build)]
+    x = log_axis("latency", ends, time_label)
+    y = _loss_axis(placed) if is_accuracy else _error_axis(placed)
+    series = _series(placed, default, x, y)
+    return Chart(
+        name=name,
+        title="Latency and exactness of all builds",
+        description=_description(shown, default),
+        caption=_caption(shown, placed, is_accuracy=is_accuracy),
+        option=plain_option(x.option(), y.option(is_vertical=True), series),
+        columns=(
+            TableColumn("Build"),
+            TableColumn("Tolerance"),
+            TableColumn("Options"),
+            TableColumn("Latency", is_number=True),
+            TableColumn("95 % interval", is_number=True),
+            TableColumn("Gain", is_number=True),
+            TableColumn("Relative error", is_number=True),
+            TableColumn("Accuracy", is_number=True),
+        ),
+        rows=tuple(_row(build) for build in shown),
+        keys=keys_of(series),
+        chosen=chosen,
+    )
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points that no other one beats in both values, by growing first value."""
+    best: list[tuple[float, float]] = []
+    for point in sorted(set(points)):
+        if not best or point[1] < best[-1][1]:
+            best.append(point)
+    return best
+
+
+def _series(
+    placed: Sequence[tuple[Build, float]], default: Build | None, x: Axis, y: Axis
+) -> list[Option]:
+    top, bottom = y.at(y.high), y.at(y.low)
+    series: list[Option] = []
+    edge = front([(x.at(build.p50_ns), y.at(cost)) for build, cost in placed])
+    if edge:
+        path = [[edge[0][0], top], *map(list, edge), [x.at(x.high), edge[-1][1]]]
+        series.append(line("Pareto front", path, "soft", step="end"))
+    if default:
+        at = x.at(default.p50_ns)
+        dashes = {"type": "dashed"}
+        series.append(line("default", [[at, bottom], [at, top]], "soft", lineStyle=dashes))
+    for number, tolerance in enumerate(ToleranceClass.values):
+        own = [(build, cost) for build, cost in placed if build.tolerance == tolerance]
+        if not own:
+            continue
+        color = series_color(number)
+        intervals = [
+            [x.at(build.p50_ns), y.at(cost), *map(x.at, _interval_ns(build))] for build, cost in own
+        ]
+        series.append(whiskers(tolerance, intervals, color, is_vertical=False))
+        series.append(
+            {
+                "id": tolerance,
+                "name": tolerance,
+                "type": "scatter",
+                "symbol": series_symbol(number),
+                "symbolSize": 13,
+                "itemStyle": {"color": f"--{color}"},
+                "data": [
+                    {
+                        "value": [x.at(build.p50_ns), y.at(cost)],
+                        "id": str(build.uuid),
+                        "tip": _tip(build),
+                    }
+                    for build, cost in own
+                ],
+            }
+        )
+    return series
+
+
+def _error_axis(placed: Sequence[tuple[Build, float]]) -> Axis:
+    errors = [max(cost, _LEAST_ERROR) for _, cost in placed] or [_LEAST_ERROR]
+    return log_axis("relative error of the outputs", errors, error_label, margin=2.5)
+
+
+def _loss_axis(placed: Sequence[tuple[Build, float]]) -> Axis:
+    losses = [cost for _, cost in placed]
+    low, high = min(0.0, *losses), max(0.0, *losses)
+    margin = (high - low) * 0.1
+    return Axis("lost accuracy, percentage points", low - margin, high + margin, plain)
+
+
+def _error(build: Build) -> float | None:
+    """Largest relative L2 error of the outputs."""
+    value = build.deviation.get("relative_l2")
+    return None if value is None else float(value)
+
+
+def _lost_points(build: Build) -> float | None:
+    """Percentage points of accuracy below the reference."""
+    if build.accuracy is None or build.accuracy_reference is None:
+        return None
+    return 100 * (build.accuracy_reference - build.accuracy)
+
+
+def _interval_ns(build: Build) -> tuple[float, float]:
+    """95 % interval of the latency: that of the ratio to the default, at the build's median."""
+    low, high = build.record.ratio_low, build.record.ratio_high
+    if build.is_baseline or low is None or high is None or not build.ratio:
+        return float(build.p50_ns), float(build.p50_ns)
+    return build.p50_ns * low / build.ratio, build.p50_ns * high / build.ratio
+
+
+def _gain(build: Build) -> str:
+    return "" if build.is_baseline or not build.ratio else speed(build.ratio)
+
+
+def _interval_text(build: Build) -> str:
+    low, high = _interval_ns(build)
+    return "" if low == high else f"{latency(low)} to {latency(high)}"
+
+
+def _accuracy(build: Build) -> str:
+    if build.accuracy is None:
+        return ""
+    reference = build.accuracy_reference
+    return percent(build.accuracy) + (f" of {percent(reference)}" if reference is not None else "")
+
+
+def _tip(build: Build) -> list[str]:
+    error, interval, accuracy = _error(build), _interval_text(build), _accuracy(build)
+    name = "default" if build.is_baseline else build.tolerance
+    lines = [
+        f"{name}: {build.candidate['backend']}",
+        latency(build.p50_ns) + (f", 95 % interval {interval}" if interval else ""),
+        _gain(build),
+        "" if error is None else f"outputs differ by {error_label(error)}",
+        f"accuracy {accuracy}" if accuracy else "",
+        options(build.candidate),
+    ]
+    return [each for each in lines if each]
+
+
+def _row(build: Build) -> tuple[str | LinkedText, ...]:
+    error = _error(build)
+    name = build.candidate["backend"] + (", default" if build.is_baseline else "")
+    return (
+        LinkedText(name, reverse("build", args=[build.uuid])),
+        build.tolerance,
+        options(build.candidate),
+        latency(build.p50_ns),
+        _interval_text(build),
+        _gain(build),
+        "" if error is None else error_label(error),
+        _accuracy(build),
+    )
+
+
+def _description(shown: Sequence[Build], default: Build | None) -> str:
+    fastest = shown[0]
+    text = (
+        f"{len(shown)} build{'s' * (len(shown) != 1)}. The fastest takes "
+        f"{latency(fastest.p50_ns)}: {fastest.candidate['backend']}, {fastest.tolerance}"
+    )
+    if default and fastest.ratio and not fastest.is_baseline:
+        text += f", {_gain(fastest)}; the default takes {latency(default.p50_ns)}"
+    return f"{text}."
+
+
+def _caption(
+    shown: Sequence[Build], placed: Sequence[tuple[Build, float]], *, is_accuracy: bool
+) -> str:
+    text = "Lower left is better: faster and "
+    text += "more accurate." if is_accuracy else "closer to unoptimised float32."
+    text += " Whiskers are 95 % intervals of the latency, on a logarithmic axis."
+    if missing := len(shown) - len(placed):
+        text += f" {missing} of {len(shown)} builds state no error: they are in the table only."
+    return text

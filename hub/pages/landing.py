@@ -1,0 +1,85 @@
+"""The landing page of a model or a data set, and how to cite it."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+
+from hub.fair.headers import typed
+from hub.fair.negotiation import negotiated
+from hub.pages import markdown
+from hub.pages.addresses import newest_first
+from hub.pages.cite import cited, embedded_record, fair_share
+from hub.pages.factcard import FactCard, fact_card
+from hub.pages.frame import frame, repository_page
+from hub.pages.progress import summary_of
+from hub.pages.speedpanel import SpeedPanel, speed_panel
+from hub.pages.targetchoice import keep_choice
+from hub.pages.ways import ways_of
+from registry.fair.description import Description
+from registry.selectors.fair.description import describe
+from registry.selectors.fair.former import former_holders
+from registry.selectors.fair.versions import version_list, versions_of
+from registry.selectors.repository.findings import findings_of
+from registry.selectors.repository.revision import readme_of, revision_get
+from registry.states import RepositoryKind
+from registry.tables import MLModel
+
+#: Upper bound on the tables of a data set whose columns its page shows.
+_TABLES = 3
+
+
+@repository_page
+def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """The landing page, or the metadata record in the format that the client accepts."""
+    revision = revision_get(mlmodel, request.GET.get("revision") or None)
+    # Avoids a query: this row has its namespace.
+    revision.mlmodel = mlmodel
+    record = negotiated(request, lambda: describe(revision))
+    if record is not None:
+        return record
+    description = describe(revision)
+    context = frame(request, mlmodel, tab="card", revision=revision)
+    graph = context["graph"]
+    # Snippets name a revision only where the reader chose one.
+    name = "" if context["revision_name"] == mlmodel.default_branch else context["revision_name"]
+    is_model = mlmodel.kind == RepositoryKind.MODEL
+    is_offered = is_model and graph is not None and context["not_runnable"] is None
+    panel = speed_panel(request, revision, graph, name) if is_offered else None
+    readme = markdown.render(readme_of(revision))
+    context |= {
+        "description": description,
+        "panel": panel,
+        "ways": ways_of(mlmodel, settings.HUB_URL, name),
+        "readme": readme,
+        "fact_card": None if readme.html.strip() else _fact_card(description, panel),
+        "tables": [file for file in description.files if file.table][:_TABLES],
+        "findings": findings_of(revision) if context["may_write"] else (),
+        "former_holders": former_holders(request.user, mlmodel),
+        "record": embedded_record(description),
+        "fair_share": fair_share(description),
+        "summary": summary_of(revision) if is_model else None,
+    }
+    response = render(request, "mlmodel/card.html", context)
+    keep_choice(request, response, [one.slug for one in panel.targets] if panel else [])
+    return typed(response, description, request, description.landing)
+
+
+@repository_page
+def cite(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """Citations, identifiers, metadata formats, people and versions."""
+    context = frame(request, mlmodel, tab="cite")
+    revision = context["revision"]
+    versions, older = newest_first(versions_of(mlmodel), request)
+    context |= {
+        "versions": version_list(versions),
+        "older": older,
+        "is_older": "before" in request.GET,
+        **cited(describe(revision)),
+    }
+    return render(request, "mlmodel/citing.html", context)
+
+
+def _fact_card(description: Description, panel: SpeedPanel | None) -> FactCard:
+    offers = [offer.words for offer in panel.offers if offer.words] if panel else []
+    slug = panel.comparison.target.slug if panel and panel.comparison else ""
+    return fact_card(description, slug, offers)

@@ -1,0 +1,226 @@
+"""The speed of a model on one target, as its page shows it first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from hub.pages import snippets, speedwords
+from hub.pages.chart import Chart, pareto
+from hub.pages.snippets import Snippet
+from hub.pages.targetchoice import target_choice
+from hub.pages.ways import is_closed
+from hub.templatetags.figures import latency
+from registry.selectors.people.usertarget import usertargets_of
+from registry.selectors.results.comparison import TargetComparison, comparisons_of, inputs_of
+from registry.selectors.results.inconclusive import inconclusive_classes
+from registry.selectors.results.speed import InputShape, batch_of
+from registry.states import ToleranceClass
+from registry.tables import Build, Graph, MLModel, Revision
+
+#: Dimensions that a network leaves open are 1 in examples without a measurement.
+_OPEN_SIZE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BuildWords:
+    """A build in words.
+
+    Attributes:
+        speed: ``2.1 times as fast``.
+        cost: ``answers differ by 1.4 %, accuracy 98.6 of 98.6 %``.
+        measured_on: Input shapes and batch size of the measurement.
+    """
+
+    build: Build
+    speed: str
+    latency: str
+    cost: str
+    measured_on: str
+
+    @property
+    def share(self) -> str:
+        """Latency in percent of the default's, at most 100, for a bar."""
+        return speedwords.share(1.0 if self.build.is_baseline else self.build.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOffer:
+    """The best build of a tolerance class, with the snippets that load it.
+
+    Attributes:
+        words: ``None`` for the published network, if there is no build.
+    """
+
+    tolerance: str
+    words: BuildWords | None
+    is_chosen: bool
+    python: list[Snippet]
+    command: list[Snippet]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetEntry:
+    """A target in the switcher. ``gain`` is of its best build over all tolerance classes."""
+
+    slug: str
+    gain: str
+    is_current: bool
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedPanel:
+    """Builds, offers and snippets for one target.
+
+    Attributes:
+        answer: The answer in one sentence.
+        marks: All builds of the target in words.
+        slower: Tolerance classes of which no build is the best.
+        inconclusive: Tolerance classes whose measurements were disturbed, and are repeated.
+        chart: ``None`` without builds.
+    """
+
+    answer: str
+    comparison: TargetComparison | None
+    offers: list[ShownOffer]
+    marks: list[BuildWords]
+    targets: list[TargetEntry]
+    chart: Chart | None
+    slower: list[str] = field(default_factory=list)
+    inconclusive: list[str] = field(default_factory=list)
+
+
+def speed_panel(
+    request: HttpRequest, revision: Revision, graph: Graph, revision_name: str
+) -> SpeedPanel:
+    """The panel of a revision's network on the target and tolerance class of the address.
+
+    Args:
+        revision: With its MLModel and namespace.
+        revision_name: As people wrote it; "" for the default branch.
+    """
+    inconclusive = inconclusive_classes(revision)
+    comparisons = {one.target.slug: one for one in _ordered(comparisons_of(graph))}
+    own = usertargets_of(request.user)
+    slug = target_choice(request, list(comparisons), own)
+    comparison = comparisons.get(slug)
+    writer = _SnippetWriter(revision.mlmodel, graph, revision_name)
+    if comparison is None:
+        offer = writer.offer(ToleranceClass.EXACT, None, is_chosen=True)
+        return SpeedPanel("", None, [offer], [], [], None)
+    inputs = inputs_of(comparison.builds)
+    words = {build.pk: _words(build, inputs[build.pk], graph) for build in comparison.builds}
+    chosen = _chosen(comparison.offers, request.GET.get("tolerance", ""))
+    return SpeedPanel(
+        answer=_answer(comparison, is_inconclusive=bool(inconclusive.get(slug))),
+        comparison=comparison,
+        offers=[
+            writer.offer(
+                build.tolerance, words[build.pk], is_chosen=build == chosen, on=inputs[build.pk]
+            )
+            for build in comparison.offers
+        ],
+        marks=list(words.values()),
+        targets=[
+            TargetEntry(one, _best_gain(each), one == slug, one in own)
+            for one, each in comparisons.items()
+        ],
+        chart=pareto(
+            comparison.builds, comparison.default, chosen=str(chosen.uuid) if chosen else ""
+        ),
+        slower=[one for one in comparison.slower if one not in inconclusive.get(slug, ())],
+        inconclusive=sorted(inconclusive.get(slug, ())),
+    )
+
+
+def _ordered(comparisons: Sequence[TargetComparison]) -> list[TargetComparison]:
+    """Most builds first, then by slug."""
+    return sorted(comparisons, key=lambda one: (-len(one.builds), one.target.slug))
+
+
+def _chosen(offers: Sequence[Build], tolerance: str) -> Build | None:
+    """The last offer that a user who accepts ``tolerance`` gets; the strictest by default."""
+    classes = list(ToleranceClass)
+    wish = ToleranceClass(tolerance) if tolerance in classes else classes[0]
+    accepted = classes[: classes.index(wish) + 1]
+    within = [build for build in offers if build.tolerance in accepted]
+    return within[-1] if within else next(iter(offers), None)
+
+
+def _answer(comparison: TargetComparison, *, is_inconclusive: bool) -> str:
+    best, slug = comparison.best, comparison.target.slug
+    if best is None or best.is_baseline:
+        if is_inconclusive:
+            return f"On {slug} measurements were disturbed; they are repeated"
+        return f"On {slug} the default is the fastest build so far"
+    return f"{speedwords.speed(best.ratio).capitalize()} on {slug}"
+
+
+def _best_gain(comparison: TargetComparison) -> str:
+    best = comparison.best
+    return "" if best is None or best.is_baseline else f"{speedwords.times(1 / best.ratio)}×"
+
+
+def _words(build: Build, inputs: Sequence[InputShape], graph: Graph) -> BuildWords:
+    batch = batch_of(inputs, graph.signature["inputs"])
+    shapes = ", ".join(map(str, inputs))
+    return BuildWords(
+        build=build,
+        speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
+        latency=latency(build.p50_ns),
+        cost=speedwords.cost(build),
+        measured_on=f"{shapes}, batch {batch}" if batch is not None else shapes,
+    )
+
+
+class _SnippetWriter:
+    """Writes the snippets of one revision of a model."""
+
+    def __init__(self, mlmodel: MLModel, graph: Graph, revision_name: str) -> None:
+        self._graph = graph
+        self._place = {
+            "hub_url": settings.HUB_URL,
+            "name": mlmodel.full_name,
+            "revision": revision_name,
+        }
+        self._sign_in = is_closed(mlmodel)
+
+    def offer(
+        self,
+        tolerance: str,
+        words: BuildWords | None,
+        *,
+        is_chosen: bool,
+        on: Sequence[InputShape] = (),
+    ) -> ShownOffer:
+        """An offer; ``on`` are the inputs of its measurement, which the snippets run it on."""
+        runtime = words.build.runtime if words else snippets.PLAIN_RUNTIME
+        return ShownOffer(
+            tolerance=tolerance,
+            words=words,
+            is_chosen=is_chosen,
+            python=snippets.load(
+                **self._place,
+                runtime=runtime,
+                tolerance=tolerance,
+                inputs=on or declared_inputs(self._graph),
+                sign_in=self._sign_in,
+            ),
+            command=snippets.command(
+                **self._place, runtime=runtime, tolerance=tolerance, sign_in=self._sign_in
+            ),
+        )
+
+
+def declared_inputs(graph: Graph) -> list[InputShape]:
+    """Inputs of a network as its signature declares them, with open dimensions of one."""
+    return [
+        InputShape(
+            one["name"],
+            one["dtype"],
+            tuple(size if isinstance(size, int) else _OPEN_SIZE for size in one["shape"]),
+        )
+        for one in graph.signature["inputs"]
+    ]

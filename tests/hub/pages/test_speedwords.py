@@ -1,0 +1,46 @@
+"""Speed in words."""
+
+import pytest
+
+from hub.pages import speedwords
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1 / 2.08, "2.1 times as fast"),
+        (0.8, "1.25 times as fast"),
+        (1 / 1.04, "1.04 times as fast"),
+        (1 / 12.34, "12 times as fast"),
+        (1 / 123.4, "123 times as fast"),
+        (1 / 1.999, "2 times as fast"),
+        (1.0, "as fast as the default"),
+        (1.25, "1.25 times as slow"),
+    ],
+)
+def test_a_gain_is_a_factor(ratio: float, words: str) -> None:
+    assert speedwords.speed(ratio) == words
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (None, ""),
+        (1.9e-7, "same answers to within 0.01 %"),
+        (0.0142, "answers differ by 1.4 %"),
+        (0.0005, "answers differ by 0.05 %"),
+    ],
+)
+def test_deviation_is_in_percent(error: float | None, words: str) -> None:
+    assert speedwords.deviation(error) == words
+
+
+def test_accuracy_is_beside_that_of_the_reference() -> None:
+    assert speedwords.accuracy(0.9861, 0.9861) == "accuracy 98.6 of 98.6 %"
+    assert speedwords.accuracy(0.5, None) == "accuracy 50.0 %"
+    assert speedwords.accuracy(None, 0.9) == ""
+
+
+def test_a_bar_is_never_longer_than_the_default() -> None:
+    assert speedwords.share(0.4807) == "48.1"
+    assert speedwords.share(1.3) == "100.0"

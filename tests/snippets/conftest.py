@@ -1,0 +1,73 @@
+"""A live hub with a model whose builds are real, for snippets to load."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import schemas
+from registry.selectors.repository.revision import revision_get
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
+from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.job import job_submit
+from registry.states import JobKind
+from registry.tables import Device, MLModel, User
+from tests.factories import make_mlmodel, readme, store, tiny_onnx
+from tests.inspector import inspector
+from tests.registry import shopfloor
+from workers.jobs.device import register
+from workers.jobs.run import drain
+
+__all__ = ["inspector"]
+
+NAME = "lab/galaxy-cnn"
+
+
+@pytest.fixture
+def hub(live_server: Any, settings: Any, data_dir: Path) -> str:
+    """Address of a live hub."""
+    settings.HUB_URL = live_server.url
+    return str(live_server.url)
+
+
+@pytest.fixture
+def digits(hub: str, lab: object, charlie: User) -> MLModel:
+    """``lab/galaxy-cnn``, inspected, with a build of each of two classes for this machine."""
+    files = {"README.md": readme(library_name="onnx"), "model.onnx": tiny_onnx()}
+    mlmodel = make_mlmodel(NAME, actor=charlie, files=files)
+    drain([JobKind.INSPECT], here=None)
+    publish_builds(mlmodel)
+    return mlmodel
+
+
+def publish_builds(mlmodel: MLModel) -> None:
+    """Publish the default, and builds of the classes exact and int8; all open the same network."""
+    register()
+    device = Device.objects.get()
+    revision = revision_get(mlmodel)
+    job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=device.target)
+    held = job_claim(device_name=device.name, kinds=[JobKind.TUNE], target=device.target.slug)
+    assert held is not None
+    handle = {"job_uuid": held.job_uuid, "fence": held.fence}
+    files = {"model.onnx": store(tiny_onnx()).sha256}
+    default = {"is_baseline": True, "ratio": 1.0, "verdict": "same", "tolerance": "exact"}
+    classes = {
+        "all": default,
+        "half": {"ratio": 0.8, "tolerance": "exact"},
+        "one": {"ratio": 0.5, "tolerance": "int8"},
+    }
+    builds = []
+    for threads, columns in classes.items():
+        document = shopfloor.document(revision, threads, job=held.job_uuid)
+        one = {"name": "x", "dtype": "float32", "shape": [2, 4], "distribution": "normal"}
+        document["identity"] |= {
+            "inputs": [one],
+            "artifact_sha256": schemas.artifact_sha256(files),
+        }
+        document["target"]["slug"] = device.target.slug
+        record = record_add(**handle, document=document)
+        own = {"files": files, "entry_point": "model.onnx", "runtime_options": {}}
+        builds.append(shopfloor.build(record.pk, threads, **own, **columns))
+    builds_publish(**handle, builds=builds)
+    job_succeed(**handle, result={})
