@@ -140,7 +140,7 @@ def test_what_a_search_left_open_is_measured_again_beside_what_is_published(
     run.drain([JobKind.TUNE], here=here)
     search = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
     baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
-    others = search.trials.filter(outcome=TrialOutcome.MEASURED)
+    others = search.trials.filter(outcome__in=[TrialOutcome.MEASURED, TrialOutcome.PRUNED])
     trial = others.exclude(config_sha256=baseline.config_sha256).first()
     assert trial is not None
     columns = ("config_sha256", "candidate", "tolerance", "ratio", "ratio_low", "ratio_high")
