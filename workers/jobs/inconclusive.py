@@ -46,6 +46,15 @@ def inconclusive_of(
     return chosen
 
 
+def decided_by(result: SearchResult) -> set[str]:
+    """Digests of the configurations whose confirmation has a verdict."""
+    return {
+        each.trial.candidate.sha256
+        for each in (result.baseline, *result.confirmed_results)
+        if each.measurement.verdict != "unstable"
+    }
+
+
 def summary_of(gains: Sequence[str], inconclusive: Sequence[dict[str, Any]]) -> str:
     """What a search found, in a few words. ``gains`` are texts, one for each tolerance class."""
     if not inconclusive:

@@ -19,7 +19,7 @@ from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 from workers.jobs.best import best_results, facts_of
-from workers.jobs.inconclusive import inconclusive_of, summary_of
+from workers.jobs.inconclusive import decided_by, inconclusive_of, summary_of
 
 
 def publish(
@@ -65,11 +65,20 @@ def publish(
             record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
             if facts.is_proved_faster or (facts.is_baseline and repeated is None):
                 builds.append(_build(confirmed, result, search, record.pk))
-        publish_builds = builds_publish if repeated is None else builds_add
-        publish_builds(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
+        inconclusive = inconclusive_of(result, repeated or ())
+        if repeated is None:
+            builds_publish(
+                job_uuid=ticket.job_uuid,
+                fence=ticket.fence,
+                builds=builds,
+                undecided={one["tolerance"] for one in inconclusive},
+                decided=decided_by(result),
+            )
+        else:
+            builds_add(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
-    return _summary(result, repeated or ())
+    return _summary(result, inconclusive)
 
 
 def _build(
@@ -108,12 +117,11 @@ def _build(
     }
 
 
-def _summary(result: SearchResult, repeated: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summary(result: SearchResult, inconclusive: list[dict[str, Any]]) -> dict[str, Any]:
     gains = [
         f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f}x faster"
         for best in best_results(result)[1:]
     ]
-    inconclusive = inconclusive_of(result, repeated)
     return {
         "summary": f"{summary_of(gains, inconclusive)} after {len(result.trials)} trials",
         "ended": result.stop_reason,

@@ -1,5 +1,6 @@
-"""Builds: published for a target by a search, withdrawn by the next search."""
+"""Builds: published for a target by a search, withdrawn by the next search that decides."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -28,15 +29,28 @@ _OPTIONAL = frozenset(
 )
 
 
-def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> list[Build]:
+def builds_publish(
+    *,
+    job_uuid: str,
+    fence: int,
+    builds: list[dict[str, Any]],
+    undecided: Collection[str] = (),
+    decided: Collection[str] = (),
+) -> list[Build]:
     """Publish the builds of a search and withdraw the earlier ones of its network and target.
 
     Both become visible at once. Publishing the same builds again has no effect.
+
+    A search on a disturbed machine proves nothing, so it withdraws nothing that was proved: builds
+    of earlier searches that are faster than the defaults stay in ``undecided`` classes, unless this
+    search decided about their configuration.
 
     Args:
         builds: Columns of :class:`registry.tables.Build`, with ``record_id`` and ``files``
             (path to blob's SHA-256). Exactly one is the baseline. Each record must be of this
             revision, target and configuration, and of an artefact of exactly these files.
+        undecided: Tolerance classes without a conclusion.
+        decided: Digests of configurations with one.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
@@ -50,6 +64,12 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
         _check_records(builds, job)
         _check_blobs(builds)
         published = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        proved = published.filter(
+            is_baseline=False, verdict=Verdict.FASTER, tolerance__in=undecided
+        ).exclude(job=job)
+        configs = {*decided, *(build["config_sha256"] for build in builds)}
+        left = list(proved.exclude(config_sha256__in=configs).values_list("pk", flat=True))
+        published = published.exclude(pk__in=left)
         stored = {(build.config_sha256, build.record_id): build for build in published}
         if stored.keys() == {(build["config_sha256"], build["record_id"]) for build in builds}:
             return [stored[build["config_sha256"], build["record_id"]] for build in builds]

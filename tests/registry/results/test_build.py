@@ -74,6 +74,45 @@ def test_a_newer_search_withdraws_what_was_there(floor: Floor) -> None:
     assert withdrawn.files.count() == 1
 
 
+def test_a_search_without_conclusion_withdraws_nothing_that_was_proved(floor: Floor) -> None:
+    first = ticket_of(floor)
+    old = publish(first, results(floor, first))[1]
+    job_succeed(job_uuid=first.job_uuid, fence=first.fence, result={})
+    second = ticket_of(floor)
+    handle = {"job_uuid": second.job_uuid, "fence": second.fence}
+    new = [measured(floor, second, "all", is_baseline=True, ratio=1.0, verdict="same")]
+    for _ in range(2):
+        (baseline,) = builds_publish(**handle, builds=new, undecided=["exact"])  # type: ignore[arg-type]
+        assert list(builds_of(floor.revision)) == [old, baseline]
+    builds = builds_publish(**handle, builds=new, undecided=["int8"])  # type: ignore[arg-type]
+    assert list(builds_of(floor.revision)) == builds
+
+
+def test_a_search_withdraws_the_configurations_that_it_decided_about(floor: Floor) -> None:
+    first = ticket_of(floor)
+    old = publish(first, results(floor, first))[1]
+    job_succeed(job_uuid=first.job_uuid, fence=first.fence, result={})
+    second = ticket_of(floor)
+    new = [measured(floor, second, "all", is_baseline=True, ratio=1.0, verdict="same")]
+    (baseline,) = builds_publish(
+        job_uuid=second.job_uuid,
+        fence=second.fence,
+        builds=new,
+        undecided=["exact"],
+        decided=[old.config_sha256],
+    )
+    assert list(builds_of(floor.revision)) == [baseline]
+
+
+def test_what_a_search_shows_while_it_runs_ends_with_it(floor: Floor) -> None:
+    ticket = ticket_of(floor)
+    publish(ticket, results(floor, ticket))
+    new = [measured(floor, ticket, "all", is_baseline=True, ratio=1.0, verdict="same")]
+    handle = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    builds = builds_publish(**handle, builds=new, undecided=["exact"])  # type: ignore[arg-type]
+    assert list(builds_of(floor.revision)) == builds
+
+
 def test_builds_for_another_target_stay(floor: Floor) -> None:
     ticket = ticket_of(floor)
     kept = publish(ticket, results(floor, ticket))
