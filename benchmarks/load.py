@@ -27,13 +27,17 @@ class Answer:
 
 @dataclass
 class Connection:
-    """A persistent connection to ``http://host:port``."""
+    """A persistent connection to ``http://host:port``, opened again after an answer with
+    ``Connection: close``: servers close a connection after a number of requests."""
 
     address: str
     _socket: socket.socket = field(init=False)
     _buffer: bytearray = field(default_factory=lambda: bytearray(_BUFFER_BYTES))
 
     def __post_init__(self) -> None:
+        self._open()
+
+    def _open(self) -> None:
         url = urlsplit(self.address)
         assert url.hostname
         assert url.port
@@ -70,6 +74,9 @@ class Connection:
         if body:
             self._socket.sendall(body)
         answer = self._receive(began)
+        if answer.headers.get("connection", "").lower() == "close":
+            self._socket.close()
+            self._open()
         if not 200 <= answer.status < 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {answer.content[:300]!r}")
         return answer

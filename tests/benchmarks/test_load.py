@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,30 @@ def test_a_connection_is_kept_and_all_bytes_are_counted(served: tuple[str, bytes
             answer = connection.ask("GET", "/")
             assert (answer.status, answer.size_bytes) == (200, len(data))
             assert 0 < answer.first_byte_s <= answer.last_byte_s
+
+
+class _Closing(BaseHTTPRequestHandler):
+    """Closes each connection after one request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_connection_that_the_server_closes_is_opened_again() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Closing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with Connection(address(server.server_port)) as connection:
+            assert [connection.ask("GET", "/").content for _ in range(3)] == [b"ok"] * 3
+        server.shutdown()
 
 
 def test_turns_are_timed_per_round_and_the_first_does_not_count() -> None:
