@@ -58,7 +58,7 @@ PAGES: Mapping[str, Sequence[str]] = {
     "oai_first": ["/oai?verb=ListIdentifiers&metadataPrefix=oai_dc"],
     "jobs_page": ["/jobs"],
     "model_page": ["/{network}"],
-    "crate": ["/{large}/crate"],
+    "crate": ["/{crate}/crate"],
     "large_page": ["/{large}"],
 }
 

@@ -24,6 +24,7 @@ from django.db import connection, transaction  # noqa: E402
 
 from benchmarks.catalogue_jobs import queue  # noqa: E402
 from benchmarks.catalogue_rows import WORDS, fill, name_of  # noqa: E402
+from registry.fair.description import MAX_CRATE_FILES  # noqa: E402
 from registry.selectors.search.catalogue import catalogue_search  # noqa: E402
 from registry.services.fair.assessment import assess_due  # noqa: E402
 from registry.services.repository.mlmodel import mlmodel_create  # noqa: E402
@@ -35,7 +36,7 @@ from registry.states import JobKind  # noqa: E402
 from registry.tables import Device, MLModel, Target  # noqa: E402
 from tests.factories import make_user, store  # noqa: E402
 
-_LARGE = "bench/large"
+_LARGE, _LARGEST_CRATE = "bench/large", "bench/crate"
 _CATALOGUE_PAGE = 50
 #: Most models with a queued job.
 _WAITING = 100_000
@@ -52,7 +53,20 @@ def write(models: int, seed: int, files: int) -> dict[str, str]:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
     make_user("bench")
-    large = mlmodel_create(actor=None, namespace="bench", name="large")
+    _write_files(_LARGE, files)
+    # With card and .gitattributes; larger models are refused as a crate.
+    _write_files(_LARGEST_CRATE, min(files, MAX_CRATE_FILES - 2))
+    return {
+        "network": name_of(1, seed),
+        "large": _LARGE,
+        "crate": _LARGEST_CRATE,
+        "last_page": str(-(-models // _CATALOGUE_PAGE)),
+    }
+
+
+def _write_files(full_name: str, files: int) -> None:
+    namespace, _, name = full_name.partition("/")
+    mlmodel = mlmodel_create(actor=None, namespace=namespace, name=name)
     card = store(b"---\nlicense: mit\n---\n# Large\n").sha256
     digests = [store(b"%d" % number).sha256 for number in range(100)]
     operations = [
@@ -60,13 +74,11 @@ def write(models: int, seed: int, files: int) -> dict[str, str]:
         for number in range(files)
     ]
     commit(
-        actor=None, mlmodel=large, message="Many", operations=[Add("README.md", card), *operations]
+        actor=None,
+        mlmodel=mlmodel,
+        message="Many",
+        operations=[Add("README.md", card), *operations],
     )
-    return {
-        "network": name_of(1, seed),
-        "large": _LARGE,
-        "last_page": str(-(-models // _CATALOGUE_PAGE)),
-    }
 
 
 def functions(calls: int) -> dict[str, list[float]]:
