@@ -33,6 +33,7 @@ MIDDLEWARE = [
     "hub.middleware.request_ids",
     "hub.middleware.bodiless_head",
     "hub.middleware.cross_origin",
+    "hub.sharing.share_for_a_moment",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -44,6 +45,9 @@ MIDDLEWARE = [
     "hub.headers.content_policy",
     "hub.throttling.middleware.throttle",
 ]
+
+#: Seconds for which people who are not signed in share a page; 0 makes it for each.
+SHARED_PAGES_S = 1.0
 
 ROOT_URLCONF = "hub.urls"
 WSGI_APPLICATION = "hub.wsgi.application"

@@ -30,6 +30,8 @@ from hub.settings.base import DATABASES  # noqa: E402
 
 SECRET_KEY = "testing-only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
+# Tests look at a page right after they changed it.
+SHARED_PAGES_S = 0.0
 # No periodic assessment, pass study or schedule study, except in tests of these.
 ASSESS_DAYS = 0
 PASSES_S = 0
