@@ -26,18 +26,22 @@ _VARYING = ("Accept", "HX-Request", "HX-Target", "HX-Boosted", "HX-History-Resto
 _CONDITIONAL = ("Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since")
 #: Headers that are of one address, and not of the answer.
 _OF_ADDRESS = ("RateLimit", "RateLimit-Policy")
-_MOST_ANSWERS, _MOST_BYTES = 200, 1_000_000
+_MOST_ANSWERS, _MOST_BYTES = 100, 300_000
 #: How long a request waits for another one that makes its answer, in seconds.
 _PATIENCE_S = 5.0
+#: How long requests do not wait for each other after an answer that nobody may share, in seconds.
+_APART_S = 60.0
 
 
 @dataclass(slots=True)
 class _Shared:
-    """An answer, once it is made, and the lock of the request that makes it."""
+    """An answer, once it is made, and the lock of the request that makes it. Times are those of
+    ``time.monotonic()``."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     answer: HttpResponse | None = None
     until: float = 0.0
+    apart_until: float = 0.0
 
 
 def share_for_a_moment(get_response: View) -> View:
@@ -58,18 +62,21 @@ def share_for_a_moment(get_response: View) -> View:
         if not settings.SHARED_PAGES_S or not _is_anonymous_read(request):
             return get_response(request)
         entry = entry_of(_key(request))
-        if not entry.lock.acquire(timeout=_PATIENCE_S):
+        is_apart = time.monotonic() < entry.apart_until
+        if is_apart or not entry.lock.acquire(timeout=_PATIENCE_S):
             return get_response(request)
         try:
             if entry.answer is not None and time.monotonic() < entry.until:
                 return _copy(entry.answer)
             response = get_response(request)
             entry.answer = None
-            if isinstance(response, HttpResponse) and _is_for_all(response):
-                for name in _OF_ADDRESS:
-                    response.headers.pop(name, None)
-                entry.answer = _copy(response)
-                entry.until = time.monotonic() + settings.SHARED_PAGES_S
+            if not isinstance(response, HttpResponse) or not _is_for_all(response):
+                entry.apart_until = time.monotonic() + _APART_S
+                return response
+            for name in _OF_ADDRESS:
+                response.headers.pop(name, None)
+            entry.answer = _copy(response)
+            entry.until = time.monotonic() + settings.SHARED_PAGES_S
             return response
         finally:
             entry.lock.release()

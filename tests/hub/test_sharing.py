@@ -113,6 +113,29 @@ def test_one_request_of_many_makes_the_page(settings: Any) -> None:
     assert len(calls) == 1
 
 
+def test_requests_do_not_wait_for_answers_that_nobody_shares(settings: Any) -> None:
+    settings.SHARED_PAGES_S = 5
+    together = threading.Barrier(2, timeout=10)
+    calls = []
+
+    def view(_: HttpRequest) -> HttpResponse:
+        calls.append(1)
+        if len(calls) > 1:
+            together.wait()
+        return HttpResponse("page", headers={"Cache-Control": "no-store"})
+
+    middleware = share_for_a_moment(view)
+    middleware(RequestFactory().get("/"))
+    threads = [
+        threading.Thread(target=lambda: middleware(RequestFactory().get("/"))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not together.broken
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("page", ["/", "/models", "/{model}"])
 def test_people_who_are_signed_in_get_a_page_of_their_own(
