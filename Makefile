@@ -30,7 +30,7 @@ PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dis
 # Scripts of the pages, bundled from npm's packages.
 BUNDLE := hub/static/hub/build/chart.js
 
-.PHONY: help setup demo serve docs test test-sqlite test-postgres bench check fmt schema docs-settings docs-search docs-verbs docs-notebook migrations lock clean
+.PHONY: help setup demo serve docs test test-sqlite test-postgres bench gpu gpu-bundle emulated check fmt schema docs-settings docs-search docs-verbs docs-notebook migrations lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -106,12 +106,13 @@ ON_POSTGRES = $(call but,registry,migrations) \
 		fair_report harvest identifier lineage past withdrawal) \
 	$(call files,hub,database files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
 	$(call files,hub/admin,pages) \
-	$(call files,hub/api,access account assessment fuzz identifier job record target) \
+	$(call files,hub/api,access account agent agentblob assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \
 	$(call files,hub/fair,catalog large many measurements oai sitemap tombstone) \
 	$(call files,contract,publish results) \
-	$(call files,workers/jobs,inspect lease post reproduce testtensor trial_store webhook)
+	$(call files,workers/device,kinds reproduce testtensor trial_store) \
+	$(call files,workers/jobs,hub inspect lease post webhook)
 
 test-postgres: $(VENV)/.dev
 	@echo "==> on PostgreSQL what touches the database"
@@ -119,6 +120,28 @@ test-postgres: $(VENV)/.dev
 
 bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
 	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
+
+# An unpacked bundle of `make gpu-bundle` contains the packages.
+GPU_WHEELS = $(if $(wildcard wheels),--no-index --find-links wheels)
+
+$(VENV)/.gpu: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt
+	@echo "==> installing the packages for measuring a GPU: gigabytes, once"
+	PYTHONPATH=.:client $(PYTHON) -c 'from benchmarks.requirements import gpu; print(*gpu(), sep="\n")' > $@.txt
+	$(PIP) $(GPU_WHEELS) --requirement $@.txt
+	$(PIP) $(GPU_WHEELS) --no-deps --force-reinstall onnxruntime-gpu
+	@touch $@
+
+gpu: $(VENV)/.gpu ## on a machine with an NVIDIA GPU: checks, the benchmark served, energy
+	PYTHONPATH=.:client $(BIN)/python -m benchmarks.gpu $(ARGS)
+
+gpu-bundle: $(VENV)/.dev ## a file with all that `make gpu` needs on a machine without a network
+	$(BIN)/python -m benchmarks.gpu_bundle $(ARGS)
+
+# If packages are not available, tests of the emulated machine are skipped.
+emulated: $(VENV)/.dev ## unpack emulated machines: ARM64, RISC-V, x86-64 with fewer instructions
+	@for machine in arm64 x86-64-v3 riscv64; do \
+		$(BIN)/python -m examples.emulated --machine $$machine prepare || true; \
+	done
 
 check: $(VENV)/.dev ## format, lint, types, import law, dead code, migrations, schema, packages
 	$(BIN)/ruff format --check .

@@ -239,7 +239,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
     options = parser.parse_args()
     if options.quick:
-        options.models, options.files, options.seconds, options.calls = 3_000, 200, 0.2, 3
+        options.models, options.files, options.seconds, options.calls = 500, 200, 0.1, 3
         options.sqlite = True
     return options
 

@@ -125,7 +125,10 @@ def _brief(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         name: {
             **model,
             "classes": {
-                tolerance: {key: value for key, value in build.items() if key != "measurement"}
+                tolerance: {
+                    **{key: value for key, value in build.items() if key != "measurement"},
+                    "energy": build.get("measurement", {}).get("energy", {}),
+                }
                 for tolerance, build in model["classes"].items()
             },
         }

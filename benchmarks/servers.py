@@ -13,8 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.lifetime import ending_with_us
+
 ROOT = Path(__file__).resolve().parents[1]
 _START_S = 120.0
+_STOP_S = 60.0
 _NGINX = """
 daemon off;
 worker_processes {processors};
@@ -67,9 +70,14 @@ def hub(
     *,
     workers: bool = False,
     probe: str = "/readyz",
+    start_s: float = _START_S,
 ) -> Iterator[int]:
-    """``manage.py serve`` while the block lasts; yields its process id once ``probe`` answers."""
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    """``manage.py serve`` while the block lasts; yields its process id once ``probe`` answers.
+
+    It also ends with this process. Raises RuntimeError if ``probe`` does not answer within
+    ``start_s`` seconds.
+    """
+    command = ending_with_us(sys.executable, "manage.py", "serve", "--port", str(port))
     if not workers:
         command.append("--no-workers")
     with (data.parent / f"hub-{port}.log").open("wb") as log:
@@ -77,11 +85,10 @@ def hub(
             command, cwd=ROOT, env=_environment(data) | dict(environment), stdout=log, stderr=log
         )
         try:
-            _await(f"{address(port)}{probe}", process)
+            _await(f"{address(port)}{probe}", process, start_s)
             yield process.pid
         finally:
-            process.terminate()
-            process.wait(timeout=60)
+            _stop(process)
 
 
 @contextmanager
@@ -137,11 +144,26 @@ def memory_mib(process: int) -> float:
 
 
 def below(process: int) -> Iterator[int]:
-    """The ids of all processes below ``process``."""
+    """The ids of all processes below ``process``; some may have ended meanwhile."""
     for child in (Path("/proc") / str(process) / "task").glob("*/children"):
-        for pid in child.read_text().split():
+        try:
+            pids = child.read_text().split()
+        except OSError:
+            continue
+        for pid in pids:
             yield int(pid)
             yield from below(int(pid))
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Stop ``manage.py serve``. The processes below it end with it."""
+    process.terminate()
+    try:
+        process.wait(timeout=_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
 
 
 def _environment(data: Path) -> dict[str, str]:
@@ -153,8 +175,8 @@ def _environment(data: Path) -> dict[str, str]:
     return os.environ | own
 
 
-def _await(url: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + _START_S
+def _await(url: str, process: "subprocess.Popen[bytes]", start_s: float = _START_S) -> None:
+    deadline = time.monotonic() + start_s
     while time.monotonic() < deadline and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=5):  # noqa: S310 (our own)

@@ -15,6 +15,7 @@ from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
 from hpcfair.precisions import Tolerance
+from workers.device.best import best_result
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
@@ -28,7 +29,6 @@ from workers.engine.trials import Experience, Trial
 from workers.engine.tune import tune
 from workers.engine.types import Network, TargetSpec
 from workers.fleet.energy import counters_of
-from workers.jobs.best import best_result
 
 #: Figure to the accepted tolerance class and the largest deviation from float32 as ``relative_l2``,
 #: where the class itself allows more. Accepting one implies accepting those before it.

@@ -22,6 +22,8 @@ ACCEL_PREFIX = "/_blobs/"
 TRANSFERS = "|".join(
     (
         "^/api/v1/blobs/[0-9a-f]{64}$",
+        "^/api/v1/agent/jobs/[0-9a-f-]{36}/(blobs/[0-9a-f]{64}|write/record_add)$",
+        "^/(api/v1|settings)/bundles/[0-9a-f-]{36}/(file|results)$",
         "^/api/lfs/upload/",
         "^/api/(models|datasets)/.+/commit/",
         "^/xet/[0-9a-f-]{36}/",

@@ -2,12 +2,13 @@
 
 from django.urls import include, path
 
-from hub import health
+from hub import health, metrics
 from hub.hf import urls as hf
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("api/", include(hf.api)),
     path("api/", include("hub.api.urls")),
     path("", include("hub.admin.urls")),

@@ -27,6 +27,7 @@ TASKS: dict[JobKind, str] = {
     JobKind.REPRODUCE: "workers.tasks.tune",
     JobKind.ASSESS: "workers.tasks.assess",
     JobKind.DOI: "workers.tasks.doi",
+    JobKind.RUN: "workers.tasks.tune",
 }
 
 #: The task that sends queued webhook deliveries.

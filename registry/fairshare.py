@@ -6,13 +6,14 @@ work. Each flow has a start tag: the virtual time at which its next job begins. 
 the flow with the smallest start tag plus the handicap of its level; then the tag grows by the
 seconds that the job is charged. A flow that was idle starts at the queue's virtual time, the
 largest start tag served so far: idleness earns nothing, and a flood is served one job at a time
-between the jobs of others. docs/queue.md states the bound on waiting times that follows.
+between the jobs of others. A device serves the first flow with a job that it fits. docs/queue.md
+states the resulting bound on waiting times.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import ceil
+from math import ceil, log, sqrt
 
 #: Accounts younger than this share the share of one account, so that registering many accounts
 #: gains nothing against accounts that exist.
@@ -20,7 +21,14 @@ NEW_ACCOUNT = timedelta(days=7)
 
 _SIZE_WEIGHT = 4.0
 _MOST_SIZE_S = 3600.0
+#: The same bound for background jobs, whose size is the expected time of an improvement.
+_MOST_STUDY_S = 4 * 3600.0
+_LEAST_CHANCE = 0.01
 _PRIORITY_S = 60.0
+#: How far behind the first job of a flow a job may be that a device prefers because it has its
+#: files: seconds of rank, and number of jobs.
+AFFINITY_S = 300.0
+AFFINITY_JOBS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +82,62 @@ def level_of(priority: int) -> int:
     return next(index for index, level in enumerate(LEVELS) if priority < level.below)
 
 
-def rank(*, submitted_at: datetime, priority: int, estimate_s: float) -> float:
+def rank(
+    *, submitted_at: datetime, priority: int, estimate_s: float, chance: float | None = None
+) -> float:
     """Position of a job within its flow; the smallest is next.
 
     The time of submission plus a minute for each priority number and four times the estimated
     seconds, at most an hour: small jobs come first, and none is overtaken for ever.
+
+    Args:
+        chance: For background jobs: the probability that it improves its network, 0 to 1. Its size
+            is then the seconds that an improvement is expected to take, ``estimate_s / chance``,
+            and adds at most four hours.
     """
-    size_s = min(_MOST_SIZE_S, _SIZE_WEIGHT * estimate_s)
+    if chance is None:
+        size_s = min(_MOST_SIZE_S, _SIZE_WEIGHT * estimate_s)
+    else:
+        seconds = estimate_s / max(_LEAST_CHANCE, chance)
+        size_s = min(_MOST_STUDY_S, _SIZE_WEIGHT * seconds)
     return submitted_at.timestamp() + _PRIORITY_S * priority + size_s
+
+
+def improvement_chance(*, improved: int, ended: int, total: int) -> float:
+    """Upper confidence bound on the probability that a background job improves its network.
+
+    The bound is Hoeffding's, at the confidence ``1 - 1 / (total + 1)``: the fewer
+    jobs there were, the farther it is above their mean, so that a few failures do not exclude a
+    kind.
+
+    Args:
+        improved, ended: Earlier jobs of its kind and architecture class on the target.
+        total: Earlier background jobs on the target, of all kinds and classes.
+
+    Returns:
+        0 to 1; 1 if there was no earlier job.
+    """
+    if not ended:
+        return 1.0
+    return min(1.0, improved / ended + sqrt(log(max(total, ended) + 1) / (2 * ended)))
+
+
+def preferred_index(ranks: Sequence[float], is_cached: Sequence[bool]) -> int:
+    """Index of the job that a device takes from the first jobs of a flow.
+
+    This is the first job whose files the device has, unless that is more than :data:`AFFINITY_S`
+    behind the first job; ``ranks`` are in ascending order and not empty.
+    """
+    pairs = enumerate(zip(ranks, is_cached, strict=True))
+    return next((n for n, (rank_, has) in pairs if has and rank_ <= ranks[0] + AFFINITY_S), 0)
+
+
+def device_cap(share: float, devices: int) -> int:
+    """Number of a target's online devices that jobs of one account may hold at a time, at least 1.
+
+    ``share``: 0 to 1.
+    """
+    return max(1, ceil(share * devices))
 
 
 def start_s(level: int, due_s: float) -> float:
@@ -113,10 +169,22 @@ def activate(
     return Advance(start + LEVELS[level].handicap_s, common_s)
 
 
+def turn_s(due_s: float, *, now_s: float) -> float:
+    """``due_s`` of a flow that is served at the virtual time ``now_s``.
+
+    A flow falls behind while its jobs are paused or fit no free device. It gains no credit
+    by this: otherwise it would later be served many times before all others.
+    """
+    return max(due_s, now_s)
+
+
 def serve(level: int, due_s: float, *, estimate_s: float, common_s: float | None = None) -> Advance:
     """A job of the flow was claimed: its estimated seconds are charged.
 
     A new account takes its next turn behind those that other new accounts have taken already.
+
+    Args:
+        due_s: By :func:`turn_s`.
     """
     cost = charge_s(level, estimate_s)
     start = start_s(level, due_s) + cost

@@ -15,6 +15,7 @@ from django.db import models
 # function or its notation orphans every stored byte.
 SHA256_PATTERN = r"[0-9a-f]{64}"
 OID_PATTERN = r"[0-9a-f]{40}"
+UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # The Hugging Face Hub's rule for each part of a repository id, so that its clients accept ours.
 NAME_PATTERN = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?"

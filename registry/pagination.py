@@ -110,7 +110,11 @@ def row_after(columns: Sequence[str], values: Sequence[Any], *, descending: bool
 def _values(keys: list[Any], rows: QuerySet[Row], order: Sequence[str]) -> list[Any]:
     if len(keys) != len(order):
         raise invalid_cursor()
-    fields = {field.name: field for field in rows.model._meta.concrete_fields}  # noqa: SLF001
+    fields = {
+        name: field
+        for field in rows.model._meta.concrete_fields  # noqa: SLF001
+        for name in (field.name, field.attname)
+    }
     return [
         fields[column.lstrip("-")].to_python(key) for column, key in zip(order, keys, strict=True)
     ]

@@ -1,8 +1,4 @@
-"""States, their transitions and other enumerations.
-
-``docs/states.md`` shows the transitions. A transition is one filtered UPDATE that took effect if it
-changed a row; services make them, and nothing else writes a ``state`` column.
-"""
+"""States and other enumerations; :mod:`registry.transitions` says which state follows which."""
 
 from django.db.models import TextChoices
 
@@ -86,15 +82,6 @@ class Scope(TextChoices):
     ADMIN = "admin"
 
 
-class GrantState(TextChoices):
-    """States of a device authorization request, with the error codes of RFC 8628."""
-
-    PENDING = "authorization_pending"
-    HURRIED = "slow_down"
-    REFUSED = "access_denied"
-    EXPIRED = "expired_token"
-
-
 class RefKind(TextChoices):
     """``refs/heads/<name>``, ``refs/tags/<name>`` and ``refs/pr/<number>``."""
 
@@ -117,15 +104,32 @@ class ArchitectureClass(TextChoices):
 
 
 class DeviceHealth(TextChoices):
+    """Whether a device reports: in time, late, or not at all."""
+
     ONLINE = "online"
     SUSPECT = "suspect"
     OFFLINE = "offline"
 
 
+class DeviceState(TextChoices):
+    """State of a device, set by its owner, an operator or the hub.
+
+    ``active``: it gets jobs; ``draining``: it ends its job and gets no more; ``maintenance``: it
+    gets none until it is resumed; ``quarantined``: its results are not trusted; ``retired``: for
+    good, its token is invalid.
+    """
+
+    ACTIVE = "active"
+    DRAINING = "draining"
+    MAINTENANCE = "maintenance"
+    QUARANTINED = "quarantined"
+    RETIRED = "retired"
+
+
 class JobKind(TextChoices):
     """Kinds of jobs, in this order: inspect a network; read a data set's tables; search
     configurations; search operator schedules; study compiler passes; reproduce builds; assess a
-    metadata record; register a DOI."""
+    metadata record; register a DOI; run a build on a person's inputs."""
 
     INSPECT = "inspect"
     TABLES = "tables"
@@ -135,6 +139,7 @@ class JobKind(TextChoices):
     REPRODUCE = "reproduce"
     ASSESS = "assess"
     DOI = "doi"
+    RUN = "run"
 
 
 #: Kinds of jobs without a target, done by the hub's own workers.
@@ -142,11 +147,7 @@ HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.TABLES, JobKind.ASSESS, JobKind.D
 
 
 class JobState(TextChoices):
-    """States of a job.
-
-    ``queued`` -> ``leased`` (claim) -> ``succeeded`` | ``failed`` | ``queued`` again (lease
-    expired or infrastructure failed, attempts left) ; ``queued`` | ``leased`` -> ``cancelled``.
-    """
+    """States of a job: waiting, held by a worker or device, or one of three ends."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -155,17 +156,12 @@ class JobState(TextChoices):
     CANCELLED = "cancelled"
 
 
-JOB_TRANSITIONS: dict[JobState, frozenset[JobState]] = {
-    JobState.QUEUED: frozenset({JobState.LEASED, JobState.CANCELLED}),
-    JobState.LEASED: frozenset(
-        {JobState.QUEUED, JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED}
-    ),
-    JobState.SUCCEEDED: frozenset(),
-    JobState.FAILED: frozenset(),
-    JobState.CANCELLED: frozenset(),
-}
+class BundleState(TextChoices):
+    """State of a job bundle: carried to its device, results imported, or given up."""
 
-JOB_ENDED = frozenset(state for state, following in JOB_TRANSITIONS.items() if not following)
+    EXPORTED = "exported"
+    IMPORTED = "imported"
+    CANCELLED = "cancelled"
 
 
 class FailureClass(TextChoices):
@@ -176,6 +172,17 @@ class FailureClass(TextChoices):
     TIMEOUT = "timeout"
     CRASH = "crash"
     WRONG_OUTPUT = "wrong-output"
+
+
+class AttemptEnd(TextChoices):
+    """How an attempt at a job ended: like the job; ``lost``, because its worker fell silent; or
+    ``released``, because its worker stopped or yielded."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    RELEASED = "released"
 
 
 class TrialOutcome(TextChoices):

@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from pytest_django.live_server_helper import LiveServer
 
+from registry.search import counts
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
@@ -116,6 +117,7 @@ def nothing_cached() -> None:
     """No test is answered with what another one's hub had, or limited by its requests."""
     cache.clear()
     forget_local()
+    counts._overviews.clear()
 
 
 @pytest.fixture

@@ -27,9 +27,13 @@ from pathlib import Path
 
 import pytest
 
+from examples.emulated.enter import obstacle
+from examples.emulated.userland import is_prepared
 from hpcfair import machine
 from hpcfair.isolation import landlock
 from workers.backends import registry
+from workers.backends.tvm import cross
+from workers.engine.errors import BackendUnavailable
 from workers.fleet.probe import this_machine
 
 _REQUIRED = "HPCFAIR_REQUIRED_PROGRAMS"
@@ -100,10 +104,31 @@ def _gpu_backend(name: str, package: str, extra: str) -> Requirement:
     return Requirement(f"the contract of the backend {name}", find, reason)
 
 
+def _emulated(name: str, purpose: str) -> Requirement:
+    """An emulated machine of ``examples.emulated``."""
+    reason = f"the emulated machine {name} is not prepared, or its kernel is too old: make emulated"
+    return Requirement(purpose, lambda: is_prepared(name) and not obstacle(), reason)
+
+
+def _lld() -> object:
+    try:
+        return cross.linker()
+    except BackendUnavailable:
+        return None
+
+
 def _weed() -> str | None:
     """The server of the wheel; a wheel for another kind of machine holds none."""
     beside = str(Path(sys.executable).parent)
     return shutil.which("weed", path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
+
+
+def _may_cut_off() -> bool:
+    """Whether a process may create a network namespace, which has no interface."""
+    if not shutil.which("unshare"):
+        return False
+    command = ["unshare", "--map-root-user", "--net", "true"]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def _may_mount() -> bool:
@@ -138,6 +163,14 @@ REQUIREMENTS = {
     "jq": _program("jq", "JSON in the manual's commands", "jq"),
     "git-lfs": _program("git-lfs", "clone with the bytes of large files", "git-lfs"),
     "openssl": _program("openssl", "make a certificate of a web hook", "openssl"),
+    "slurm": _program(
+        "slurmctld",
+        "agents in jobs of Slurm",
+        *("slurmctld", "slurmd", "slurm-client"),
+        names=("slurmctld", "slurmctld-wlm"),
+        variable="HPCFAIR_SLURMCTLD",
+        folder="/usr/sbin",
+    ),
     "weed": Requirement(
         "an object store with an S3 API",
         _weed,
@@ -147,6 +180,20 @@ REQUIREMENTS = {
     "cryptography": _package("cryptography", "signatures of builds and records", "cryptography"),
     "tvm": _package("tvm", "the backend TVM", "hpcfair-hub[tvm]"),
     "torch": _package("torch", "the backend Inductor", "hpcfair-hub[torch]"),
+    "lld": Requirement(
+        "libraries for other architectures",
+        _lld,
+        "ld.lld is not installed: apt-get install lld, or pip install ziglang",
+    ),
+    "zig": _package("ziglang", "programs for other architectures", "hpcfair-hub[cross]"),
+    "arm64": _emulated("arm64", "programs and builds for ARM64"),
+    "x86-64-v3": _emulated("x86-64-v3", "builds for processors without AVX-512"),
+    "riscv64": _emulated("riscv64", "builds for RISC-V"),
+    "emulation": Requirement(
+        "long tests on emulated machines",
+        lambda: os.environ.get("HPCFAIR_EMULATION") == "all",
+        "they take minutes for each machine: HPCFAIR_EMULATION=all make test",
+    ),
     "linux": Requirement(
         "confined child processes, signals of parents",
         lambda: sys.platform == "linux",
@@ -169,6 +216,13 @@ REQUIREMENTS = {
         "a file system that is full",
         _may_mount,
         "this machine lets no unprivileged process mount a file system",
+    ),
+    "ssh": _program("ssh", "tunnels to devices without an agent", "openssh-client"),
+    "sshd": _program("sshd", "the other end of a tunnel", "openssh-server", folder="/usr/sbin"),
+    "netns": Requirement(
+        "a device without a network",
+        _may_cut_off,
+        "this machine does not let unprivileged processes create network namespaces",
     ),
     "unprivileged": Requirement(
         "files that must not be read or written",

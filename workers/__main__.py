@@ -22,11 +22,11 @@ from celery.signals import worker_ready
 from django.conf import settings
 
 from workers.app import app
+from workers.device.isolation import require_isolation
+from workers.device.workspace import sweep
 from workers.fleet.identity import claim_name
-from workers.jobs.device import register, report
-from workers.jobs.isolation import require_isolation
+from workers.jobs.device import device_settings, register, report
 from workers.jobs.slots import slot_count
-from workers.jobs.workspace import sweep
 
 # Containers' workers run as root. Celery warns of that because of pickle; only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -42,8 +42,9 @@ def main() -> None:
         Path(app.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
-    sweep()
-    require_isolation()
+    here = device_settings()
+    sweep(here.work)
+    require_isolation(here)
     with ExitStack() as held:
         queue, processes = "hub", slot_count() + 1
         if arguments.role == "target":

@@ -15,6 +15,8 @@ DOI_EVERY_S = 60.0
 
 #: Delay after which large files that did not arrive by Xet can be downloaded by it.
 CHUNK_EVERY_S = 60.0
+#: Seconds between deletions of expired runs.
+EXPIRE_EVERY_S = 3600.0
 #: Delay after which what could not be signed when it was published is signed.
 SIGN_EVERY_S = 60.0
 
@@ -32,6 +34,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.collect",
             "schedule": float(settings.GC_EVERY_S),
             "options": {"expires": 3600.0},
+        },
+        "expire": {
+            "task": "workers.tasks.expire",
+            "schedule": EXPIRE_EVERY_S,
+            "options": {"expires": EXPIRE_EVERY_S},
         },
         "chunk": {
             "task": "workers.tasks.chunk",

@@ -1,5 +1,6 @@
 """Celery tasks. A notification starts one, and it claims jobs until none is queued."""
 
+import time
 from typing import Any
 
 from django.conf import settings
@@ -10,13 +11,16 @@ from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
 from registry.services.trust.attestation import sign_pending
 from registry.services.work.reaper import job_reap
+from registry.services.work.run import runs_expire
 from registry.states import HUB_JOBS, JobKind
 from workers import beat
 from workers.app import app
-from workers.fleet.probe import this_machine
+from workers.fleet.probe import served_machine
 from workers.jobs import run, webhook
 from workers.jobs.doi import update
 
+#: Of this process, and about that of the hub.
+_STARTED_AT = time.monotonic()
 _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
 
@@ -35,7 +39,7 @@ def tables(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the jo
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Run all queued jobs of this machine's target."""
-    run.drain(_OF_TARGETS, here=this_machine())
+    run.drain(_OF_TARGETS, here=served_machine())
 
 
 @app.task(name="workers.tasks.doi", ignore_result=True)
@@ -61,13 +65,21 @@ def assess_due(**_: Any) -> None:
 @app.task(name="workers.tasks.reap", ignore_result=True)
 def reap(**_: Any) -> None:
     """Requeue jobs whose lease expired, notify workers again of jobs that stay queued."""
-    job_reap()
+    # Workers and agents renew leases three times in each, so half of one is enough for all.
+    job_reap(ends_leases=time.monotonic() - _STARTED_AT > settings.JOB_LEASE_S / 2)
 
 
 @app.task(name="workers.tasks.collect", ignore_result=True)
 def collect(**_: Any) -> None:
     """Delete unreferenced blobs."""
     gc(grace=settings.GC_GRACE, most=beat.COLLECT_AT_ONCE)
+
+
+@app.task(name="workers.tasks.expire", ignore_result=True)
+def expire(**_: Any) -> None:
+    """Delete expired runs with their inputs and outputs."""
+    while runs_expire():
+        pass
 
 
 @app.task(name="workers.tasks.sign", ignore_result=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         pull,
         reproduce,
         reuse,
+        run_on,
         save,
         search,
         targets,
@@ -39,14 +40,15 @@ if TYPE_CHECKING:
     from hpcfair.record import Record
     from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
+    from hpcfair.runon import RemoteRun
     from hpcfair.signature import Signature
     from hpcfair.types import Build, Hits, MLModel, Revision
 
 __all__ = [
     "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "Loaded",
-    "MLModel", "PlainModelWarning", "Record", "Reproduction", "Reused", "Revision", "Signature",
-    "StaleAnswerWarning", "WaitingWarning", "info", "jobs", "load", "login", "pull", "reproduce",
-    "reuse", "save", "search", "targets", "tune", "whoami",
+    "MLModel", "PlainModelWarning", "Record", "RemoteRun", "Reproduction", "Reused", "Revision",
+    "Signature", "StaleAnswerWarning", "WaitingWarning", "info", "jobs", "load", "login", "pull",
+    "reproduce", "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
 ]  # fmt: skip
 
 _HOME = {
@@ -60,6 +62,7 @@ _HOME = {
     "record": ("Record",),
     "reproduction": ("Reproduction",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),
+    "runon": ("RemoteRun",),
     "signature": ("Signature",),
     "types": ("Build", "Hits", "MLModel", "Revision"),
 }

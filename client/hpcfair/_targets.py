@@ -1,6 +1,9 @@
 """Definitions of hardware targets by their features. See :mod:`hpcfair.machine`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
+
+from hpcfair._emulation import EMULATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,17 @@ class TargetDefinition:
     architecture: str
     rank: int
     features: tuple[str, ...] = ()
+
+    def emulated(self) -> Self:
+        """The target of emulated machines with the same instructions, which those prefer to this
+        one."""
+        return replace(
+            self,
+            slug=f"{self.slug}-{EMULATED}",
+            title=f"{self.title}, {EMULATED}",
+            rank=self.rank + 1,
+            features=(*self.features, EMULATED),
+        )
 
 
 _AVX2 = ("avx2", "f16c", "fma")

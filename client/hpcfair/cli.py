@@ -32,11 +32,14 @@ from hpcfair.commands import (
     bench,
     cache,
     catalogue,
+    devices,
     doi,
     files,
     jobs,
     reproduction,
     run,
+    runon,
+    targets,
     trust,
 )
 from hpcfair.connections import user_agent
@@ -160,13 +163,16 @@ for command in (
     doi.doi,
     run.load,
     run.run,
+    runon.run_on,
     reproduction.reproduce,
     trust.verify,
     trust.trust,
     jobs.tune,
-    jobs.targets,
 ):
     app.command()(command)
+jobs.app.command()(runon.outputs)
 app.add_typer(bench.app, name="bench")
+app.add_typer(devices.app, name="devices")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(targets.app, name="targets")
 app.add_typer(cache.app, name="cache")

@@ -19,6 +19,7 @@ from hpcfair import (
     reproduction,
     resolution,
     revision,
+    runon,
     snapshot,
 )
 from hpcfair.acceptance import Acceptance
@@ -34,6 +35,7 @@ from hpcfair.publish import Publication
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
+from hpcfair.runon import RemoteRun
 from hpcfair.runtimes.base import Array
 from hpcfair.transport import Transport, pages
 from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Target
@@ -279,6 +281,48 @@ class Client:
         return job.tune(
             self.http, name, targets=targets, budget=budget, revision=revision, strategy=strategy
         )
+
+    def run_on(  # noqa: PLR0913 - each is a decision of its own
+        self,
+        target: str,
+        name: str,
+        inputs: Any,
+        *,
+        revision: str | None = None,
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
+        build: str | None = None,
+        wait: bool = True,
+        timeout_s: float | None = None,
+    ) -> RemoteRun:
+        """Run a model on a device of the hub, of a target that this machine need not have.
+
+        The hub checks the inputs against the model's signature before it queues the run. The run is
+        visible to this account only, counts towards its quotas and expires after some days.
+
+        Args:
+            target: Name of the target, as in :meth:`targets`.
+            inputs: An array, a list of arrays in the order of the inputs, or arrays by input name.
+            tolerance, min_accuracy: As of :meth:`load`, whose rule selects the build.
+            build: Id of the build to run, instead of limits.
+            wait: Whether to wait for the end of the run, at most ``timeout_s`` seconds.
+
+        Raises:
+            BadInput: the inputs do not match the signature; nothing was sent.
+            Invalid: the hub refused the inputs or the target.
+            Forbidden: a quota is used up.
+            JobFailed, TimedOut: as of :meth:`hpcfair.Job.wait`.
+        """
+        limits = Acceptance.of(tolerance, min_accuracy)
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        run = runon.run_on(
+            self.http, target, name, inputs, revision=revision, acceptance=limits, build=build
+        )
+        return run.wait(timeout_s) if wait else run
+
+    def remote_run(self, uuid: str) -> RemoteRun:
+        """The run of this account with the job id ``uuid``. Raises NotFound."""
+        return runon.remote_run(self.http, uuid)
 
     def job(self, uuid: str) -> Job:
         """The job of that id."""

@@ -223,7 +223,7 @@ class NoModelFile(HpcfairError, FileNotFoundError):
 
 _CODES_OF: dict[type[HubError], str] = {
     Unauthenticated: "not_authenticated token_invalid token_expired token_revoked",
-    Forbidden: "permission_denied scope_missing access_gated quota_exceeded",
+    Forbidden: "permission_denied scope_missing access_gated quota_exceeded device_quarantined",
     ModelNotFound: "model_not_found",
     RevisionNotFound: "revision_not_found",
     NotFound: (
@@ -232,14 +232,16 @@ _CODES_OF: dict[type[HubError], str] = {
         "profile_not_found record_not_found attestation_not_found token_not_found grant_not_found "
         "user_not_found identifier_not_found assessment_not_found page_not_found dataset_not_found "
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
-        "delivery_not_found xorb_not_found"
+        "delivery_not_found xorb_not_found run_not_found outputs_not_found code_not_found "
+        "bundle_not_found"
     ),
     StaleParent: "stale_parent",
     NothingToCommit: "nothing_to_commit",
     Conflict: (
         "namespace_taken model_exists ref_exists lease_lost already_ended record_exists "
         "doi_exists last_admin dataset_exists request_handled discussion_closed merge_conflict "
-        "webhook_limit organisation_not_empty"
+        "webhook_limit organisation_not_empty not_ended write_differs device_exists "
+        "invalid_state target_in_use"
     ),
     LicenseMissing: "license_missing",
     Invalid: (
@@ -247,7 +249,9 @@ _CODES_OF: dict[type[HubError], str] = {
         "digest_mismatch size_mismatch invalid_card license_unknown invalid_query "
         "invalid_signature invalid_ref doi_incomplete doi_not_offered invalid_record "
         "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
-        "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large"
+        "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large "
+        "invalid_inputs impossible_result signature_invalid invalid_facts invalid_key "
+        "invalid_bundle"
     ),
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "

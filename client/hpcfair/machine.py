@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hpcfair import _linux, _macos, nvidia
+from hpcfair import _emulation, _linux, _macos, nvidia
+from hpcfair._emulation import EMULATED
 from hpcfair._targets import GPU_TARGETS, TARGETS, TargetDefinition
 
 __all__ = [
-    "FEATURES", "GPU_TARGETS", "TARGETS", "Accelerator", "Machine", "TargetDefinition", "describe",
-    "target_of", "target_slug", "targets_of",
+    "EMULATED", "FEATURES", "GPU_TARGETS", "TARGETS", "Accelerator", "Machine", "TargetDefinition",
+    "architecture", "describe", "target_of", "target_slug", "targets_of",
 ]  # fmt: skip
 
 #: Instruction-set extensions that affect the speed of networks, in Linux's spelling.
@@ -65,8 +66,8 @@ class Machine:
 
     Attributes:
         architecture: ``x86-64``, ``arm64``, or the kernel's name for another.
-        features: Those of :data:`FEATURES` that the processor has, and those of its accelerators,
-            sorted.
+        features: Those of :data:`FEATURES` that the processor has, those of its accelerators, and
+            ``emulated`` if it is emulated; sorted.
         cores: Physical cores available to this process by affinity and cgroup quota; at least 1.
         logical_cpus: Hardware threads available to this process by affinity.
         memory_bytes: Main memory, or the cgroup's limit if that is lower; ``None`` if unknown.
@@ -76,6 +77,8 @@ class Machine:
         virtualisation: ``vm``, ``container``, ``vm+container`` or ``none``.
         governor: Frequency governor of the first CPU.
         accelerators: Its NVIDIA GPUs.
+        is_emulated: Whether an emulator executes its instructions, so that its speed says nothing
+            about real machines.
     """
 
     architecture: str
@@ -94,9 +97,10 @@ class Machine:
     virtualisation: str | None = None
     governor: str | None = None
     accelerators: tuple[Accelerator, ...] = ()
+    is_emulated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, without unknown facts."""
+        """As JSON, without unknown facts. ``is_emulated`` is present only if it is true."""
         document = _without_unknown(asdict(self)) | {
             "features": list(self.features),
             "caches": dict(self.caches),
@@ -104,6 +108,8 @@ class Machine:
         }
         if not self.accelerators:
             del document["accelerators"]
+        if not self.is_emulated:
+            del document["is_emulated"]
         return document
 
 
@@ -137,18 +143,21 @@ def targets_of(machine: Machine) -> tuple[TargetDefinition, ...]:
 
 
 def target_of(machine: Machine) -> TargetDefinition:
-    """The best target of the processor: it is tuned for, and its builds are preferred."""
+    """The best target of the processor: the one that is tuned for and whose builds are preferred.
+
+    An emulated machine has a target of its own beside that of real ones. It can use builds of
+    both targets; real machines can use only builds of real ones.
+    """
     has = set(machine.features)
     fitting = [
         target
         for target in TARGETS
         if target.architecture == machine.architecture and has.issuperset(target.features)
     ]
-    if not fitting:
-        return TargetDefinition(
-            f"{machine.architecture}-generic", machine.architecture, machine.architecture, 0
-        )
-    return max(fitting, key=lambda target: target.rank)
+    name = machine.architecture
+    generic = TargetDefinition(f"{name}-generic", name, name, 0)
+    target = max(fitting, key=lambda target: target.rank, default=generic)
+    return target.emulated() if machine.is_emulated else target
 
 
 def target_slug(machine: Machine) -> str:
@@ -183,8 +192,8 @@ def _describe_linux(root: Path = Path("/")) -> Machine:
     """Describe the machine whose ``proc`` and ``sys`` are in ``root``; tests pass recorded ones."""
     cpu = _linux.processor(root)
     usable = sorted(os.sched_getaffinity(0))
-    return Machine(
-        architecture=_architecture(),
+    described = Machine(
+        architecture=architecture(),
         features=tuple(sorted(FEATURES.intersection(cpu.flags))),
         cores=_linux.usable_cores(root, usable),
         logical_cpus=len(usable),
@@ -200,6 +209,25 @@ def _describe_linux(root: Path = Path("/")) -> Machine:
         virtualisation=_linux.virtualisation(root, cpu),
         governor=_linux.governor(root),
     )
+    if _emulation.is_emulated(root, described.architecture, cpu.name):
+        return _as_emulated(described, _emulation.features(root, architecture(), cpu.flags))
+    return described
+
+
+def _as_emulated(machine: Machine, flags: frozenset[str]) -> Machine:
+    """The emulated machine of which ``machine`` describes the real processor below."""
+    return replace(
+        machine,
+        features=tuple(sorted({*FEATURES.intersection(flags), EMULATED})),
+        processor=f"{machine.architecture} emulated on {machine.processor}",
+        family=None,
+        model=None,
+        stepping=None,
+        microcode=None,
+        caches=(),
+        governor=None,
+        is_emulated=True,
+    )
 
 
 def _describe_other() -> Machine:
@@ -207,7 +235,7 @@ def _describe_other() -> Machine:
     logical = os.cpu_count() or 1
     memory = facts.get("hw.memsize")
     return Machine(
-        architecture=_architecture(),
+        architecture=architecture(),
         features=tuple(
             sorted(name for key, name in _macos.FEATURES.items() if facts.get(key) == "1")
         ),
@@ -220,6 +248,7 @@ def _describe_other() -> Machine:
     )
 
 
-def _architecture() -> str:
+def architecture() -> str:
+    """The processor's architecture, as :attr:`Machine.architecture`."""
     name = platform.machine().lower()
     return _ARCHITECTURES.get(name, name.replace("_", "-"))

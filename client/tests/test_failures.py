@@ -39,6 +39,14 @@ COMMANDS = [
     "trust",
     "tune lab/tiny",
     "targets",
+    "devices list",
+    "devices show bench-1",
+    "devices drain bench-1",
+    "devices resume bench-1",
+    "devices maintenance bench-1",
+    "devices quarantine bench-1",
+    "devices retire bench-1",
+    "devices code",
     "bench list",
     f"bench show {ID}",
     f"bench reproduce {ID}",
@@ -46,9 +54,11 @@ COMMANDS = [
     "jobs show 1",
     "jobs wait 1",
     "jobs cancel 1",
+    "jobs outputs 1",
+    "run-on cpu lab/tiny --input {}/x.npy",
 ]
 #: Commands that need this machine only.
-LOCAL = {"logout", "cache list", "cache prune", "cache verify"}
+LOCAL = {"logout", "targets detect", "cache list", "cache prune", "cache verify"}
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from manual.card import card_page
-from manual.commands import cli_page, operator_page
+from manual.commands import agent_page, cli_page, operator_page
 from manual.diagram import StateDiagram
 from manual.errors import error_page
+from manual.operations import device_page
 from manual.python import python_page, split_names
 from manual.rest import object_page, operation_page
 from manual.schemas import assessment_page, record_page
@@ -22,6 +23,7 @@ from manual.schemas import assessment_page, record_page
 PAGES: Mapping[str, Callable[[], str]] = {
     "python": python_page,
     "cli": cli_page,
+    "agent-cli": agent_page,
     "operator-commands": operator_page,
     "rest": operation_page,
     "rest-objects": object_page,
@@ -29,6 +31,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "record": record_page,
     "assessment": assessment_page,
     "errors": error_page,
+    "device": device_page,
 }
 _MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
 

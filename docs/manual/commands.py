@@ -22,7 +22,16 @@ _COLUMNS = "88"
 
 def cli_page() -> str:
     """The commands of ``hpcfair``, as typer describes them."""
-    command = [sys.executable, "-m", "typer", "hpcfair.cli", "utils", "docs", "--name", "hpcfair"]
+    return _typer_page("hpcfair.cli", "hpcfair")
+
+
+def agent_page() -> str:
+    """The commands of ``hpcfair-agent``, as typer describes them."""
+    return _typer_page("workers.agent.cli", "hpcfair-agent")
+
+
+def _typer_page(module: str, name: str) -> str:
+    command = [sys.executable, "-m", "typer", module, "utils", "docs", "--name", name]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return demoted(out.stdout)

@@ -66,6 +66,7 @@ class NamespaceAdmin(TableAdmin):
     fields = (
         "name", "uuid", "kind", "title", "ror", "default_visibility", "created_at", "used_bytes",
         "quota_bytes", "quota_models", "quota_jobs", "quota_uploads",
+        "quota_run_mib", "quota_run_seconds",
     )  # fmt: skip
     search_fields = ("name",)
     search_help_text = "A whole name."

@@ -7,8 +7,8 @@ from hub.admin.audit import AuditEntryAdmin
 from hub.admin.people import NamespaceAdmin, UserAdmin
 from hub.admin.repository import RepositoryAdmin
 from hub.admin.site import OperatorSite
-from hub.admin.work import DeviceAdmin, JobAdmin, TargetAdmin
-from registry.tables import AuditEntry, Device, Job, MLModel, Namespace, Target, User
+from hub.admin.work import BanAdmin, DeviceAdmin, JobAdmin, TargetAdmin
+from registry.tables import AuditEntry, Ban, Device, Job, MLModel, Namespace, Target, User
 
 SITE = OperatorSite()
 SITE.register(User, UserAdmin)
@@ -17,6 +17,7 @@ SITE.register(MLModel, RepositoryAdmin)
 SITE.register(Job, JobAdmin)
 SITE.register(Target, TargetAdmin)
 SITE.register(Device, DeviceAdmin)
+SITE.register(Ban, BanAdmin)
 SITE.register(AuditEntry, AuditEntryAdmin)
 
 urlpatterns = [

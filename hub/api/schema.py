@@ -40,6 +40,7 @@ PATH_PARAMETERS = {
     "username": "Name of a person.",
     "record": "Id of the record: SHA-256 of its canonical JSON.",
     "uuid": "Its UUID.",
+    "operation": "Name of a read or a write.",
 }
 
 
@@ -174,6 +175,18 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:  # noqa: ARG002
         return {"type": "http", "scheme": "bearer", "description": "A token: `hpf_...`."}
+
+
+class DeviceScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "hub.api.deviceauth.DeviceAuthentication"
+    name = "device"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:  # noqa: ARG002
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "The token of a device: `hpd_...`.",
+        }
 
 
 class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -17,11 +17,11 @@ from rest_framework.views import APIView
 
 from hub.api.auth import signed_in
 from hub.api.errors import body_too_large
-from hub.api.parsers import is_storable
 from hub.api.schema import document, page_of
 from registry.errors import Invalid, NotFound
 from registry.pagination import keyset_page
 from registry.search.vocabulary import suggestion
+from registry.validation.texts import is_storable
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -60,7 +60,7 @@ class ApiView(APIView):
         refuse_large_body(request, self.body_limit())
         super().initial(request, *args, **kwargs)
         if request.method in self.sign_in_for:
-            signed_in(request)
+            self.require_sign_in(request)
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
@@ -72,6 +72,10 @@ class ApiView(APIView):
         if request.method == "HEAD" and isinstance(response, Response):
             response.add_post_render_callback(_without_body)
         return response
+
+    def require_sign_in(self, request: Request) -> None:
+        """Refuse a request without credentials. Raises ``Unauthenticated``."""
+        signed_in(request)
 
     def body_limit(self) -> int:
         """Upper bound of a body's bytes; larger ones are refused before they are read."""

@@ -10,10 +10,10 @@ from hub.throttling.client import network_of
 from registry.services.people.devicegrant import (
     INTERVAL,
     LIFETIME,
+    GrantState,
     device_grant_begin,
     device_grant_fetch,
 )
-from registry.states import GrantState
 
 _DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 _TEXTS = {

@@ -11,6 +11,7 @@ from hub.pages import chart
 from hub.pages.addresses import newest_first
 from hub.pages.frame import repository_page
 from hub.pages.progress import announcement, gain_so_far, summary_of
+from hub.pages.run import panel_of
 from hub.pages.views import page
 from registry.selectors.access import may
 from registry.selectors.repository.revision import revision_get
@@ -25,8 +26,9 @@ from registry.selectors.work.job import (
 )
 from registry.selectors.work.queue import waits_of
 from registry.services.work.job import job_cancel
-from registry.states import JOB_ENDED, JobKind, JobState, Role
+from registry.states import JobKind, JobState, Role
 from registry.tables import MLModel
+from registry.transitions import JOB_ENDED
 
 #: Status at which htmx stops polling.
 _STOP_POLLING = 286
@@ -76,7 +78,9 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "version": version,
         "best": best,
         "gain": gain_so_far(best),
-        "may_cancel": may(request.user, role=Role.WRITE, namespace=row.revision.mlmodel.namespace),
+        # A run is visible to its requester only.
+        "may_cancel": row.kind == JobKind.RUN
+        or may(request.user, role=Role.WRITE, namespace=row.revision.mlmodel.namespace),
     }
     is_live = request.htmx  # type: ignore[attr-defined]
     if is_live and request.GET.get("seen") == version:
@@ -85,6 +89,7 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "course": chart.course(list(trials_of(row))),
         "events": events_of(row),
         "reproductions": of_job(row),
+        "panel": panel_of(request, row),
         "announcement": announcement(row, best),
     }
     return render(request, "job/live.html" if is_live else "job/page.html", context)

@@ -9,8 +9,9 @@ from django.utils import timezone
 from hub.pages.speedwords import speed
 from registry.selectors.work.job import best_trials, newest_jobs, open_jobs
 from registry.selectors.work.queue import Wait, waits_of
-from registry.states import JOB_ENDED, JobKind, JobState
+from registry.states import JobKind, JobState
 from registry.tables import Job, Revision, Trial
+from registry.transitions import JOB_ENDED
 
 _PHASES = {
     "fetch": "Copying the model",
@@ -30,6 +31,11 @@ _PHASES = {
     "assess": "Assessing the record",
     "draft": "Registering the DOI",
     "read": "Reading the tables",
+    "inputs": "Reading the inputs",
+    "run": "Running the build",
+    "time": "Timing the build",
+    "compare": "Comparing the outputs with the reference",
+    "store": "Storing the outputs",
 }
 #: What follows a phase that has a budget.
 _NEXT = {"search": "then the best candidates are confirmed"}
@@ -44,6 +50,7 @@ _KINDS = {
     JobKind.REPRODUCE: "Reproduction",
     JobKind.DOI: "DOI",
     JobKind.ASSESS: "Assessment",
+    JobKind.RUN: "Run",
 }
 
 

@@ -11,6 +11,7 @@ from hub.pages.addresses import newest_first
 from hub.pages.views import page
 from hub.pages.ways import is_closed
 from registry.selectors.access import readable_records
+from registry.selectors.results.confirmation import confirmations_of
 from registry.selectors.results.record import record_get
 
 
@@ -32,6 +33,7 @@ def record(request: HttpRequest, record_id: str) -> HttpResponseBase:
     context = {
         "record": row,
         "document": row.document,
+        "confirmations": confirmations_of([row]).get(row.pk, ()),
         "histogram": chart.histogram(*_samples_ns(row.document)),
         "measure_again": snippets.measure_again(
             settings.HUB_URL,

@@ -136,8 +136,11 @@ def speed_panel(
 
 
 def _ordered(comparisons: Sequence[TargetComparison]) -> list[TargetComparison]:
-    """Most builds first, then by slug."""
-    return sorted(comparisons, key=lambda one: (-len(one.builds), one.target.slug))
+    """Real targets before emulated ones; within each, most builds first, then by slug."""
+    return sorted(
+        comparisons,
+        key=lambda one: (one.target.is_emulated, -len(one.builds), one.target.slug),
+    )
 
 
 def _chosen(offers: Sequence[Build], tolerance: str) -> Build | None:

@@ -3,11 +3,15 @@
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
+from hub.pages import chart
+from hub.pages.addresses import newest_first
 from hub.pages.cards import ANY_TOLERANCE
 from hub.pages.views import page
 from registry.selectors.results.best import largest_gains
 from registry.selectors.work import device as device_selector
 from registry.selectors.work import target as target_selector
+from registry.selectors.work.fleet import counts_by_target, devices_in, queue_of, work_of
+from registry.selectors.work.jobattempt import utilisation
 
 
 @page
@@ -23,12 +27,17 @@ def targets(request: HttpRequest) -> HttpResponseBase:
 
 @page
 def target(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """A target: features, devices, largest gains."""
+    """A target: features, devices with their jobs, queue, utilisation, largest gains."""
     row = target_selector.target_get(slug)
+    shown, more = newest_first(devices_in(target=slug), request, order=("target_id", "name"))
     context = {
         "section": "targets",
         "target": row,
-        "devices": [d for d in device_selector.devices() if d.target_id == row.pk],
+        "counts": counts_by_target([row]),
+        "works": work_of(request.user, shown),
+        "more": more,
+        "queue": queue_of(request.user, row),
+        "utilisation": chart.utilisation(utilisation(target=row)) if shown else None,
         "fastest": largest_gains(request.user, target=row, tolerance=ANY_TOLERANCE, limit=20),
     }
     return render(request, "target/page.html", context)

@@ -172,6 +172,8 @@ SPECTACULAR_SETTINGS = {
         "RefKindEnum": "hub.api.schema.REF_KINDS",
         "JobKindEnum": "registry.states.JobKind",
         "JobStateEnum": "registry.states.JobState",
+        "DeviceStateEnum": "registry.states.DeviceState",
+        "BundleStateEnum": "registry.states.BundleState",
         "OutcomeEnum": "registry.states.TrialOutcome",
         "ReproductionOutcomeEnum": "registry.states.ReproductionOutcome",
         "ProblemCodeEnum": "hub.api.schema.PROBLEM_CODES",

@@ -106,6 +106,12 @@ STATIC_DIR = _web.folder(
     shown="`static` in the data folder",
     about="Folder of collected static files; containers have them in their image.",
 )
+METRICS_TOKEN = _web.text(
+    "HPCFAIR_METRICS_TOKEN",
+    "",
+    about="Token with which Prometheus reads `/metrics`: a long random text. If empty, the hub "
+    "reports no metrics. See [monitoring](howto/monitor.md).",
+)
 
 _publisher = SettingsSection("Name, identifiers and DOIs")
 HUB_NAME = _publisher.text("HPCFAIR_NAME", "HPCFair", about="Name of the hub on its pages.")
@@ -151,6 +157,17 @@ JOB_LEASE_S = _work.integer(
     low=2,
     high=3600,
     about="Seconds after which a job of a worker that does not report is given to another one.",
+)
+ACCOUNT_SHARE = (
+    _work.integer(
+        "HPCFAIR_ACCOUNT_PERCENT",
+        100,
+        low=1,
+        high=100,
+        about="Percent of a target's devices that jobs of one account may hold at a time, at least "
+        "one device; 100: no limit. The other devices stay free for other accounts.",
+    )
+    / 100
 )
 JOB_REAP_EVERY_S = _work.integer(
     "HPCFAIR_REAP_SECONDS",

@@ -1,5 +1,7 @@
 """Environment variables of the limits on requests and of the quotas of namespaces."""
 
+from datetime import timedelta
+
 from hub.settings.env import SettingsSection
 
 _limits = SettingsSection("Limits on requests")
@@ -78,4 +80,38 @@ QUOTA_JOBS = _default(
 )
 QUOTA_UPLOADS = _default(
     "HPCFAIR_QUOTA_UPLOADS", 2000, "Uploads in parts that a person has begun and not completed"
+)
+QUOTA_RUN_MIB = _default(
+    "HPCFAIR_QUOTA_RUN_MIB", 1024, "MiB of inputs and outputs of a person's runs on devices"
+)
+QUOTA_RUN_SECONDS = _default(
+    "HPCFAIR_QUOTA_RUN_SECONDS", 3600, "Seconds that a person's runs may take on devices in a day"
+)
+
+_runs = SettingsSection("Runs on devices")
+RUN_S = _runs.integer(
+    "HPCFAIR_RUN_SECONDS",
+    120,
+    low=5,
+    high=3600,
+    about="Seconds that one run with a person's inputs may take on a device.",
+)
+RUN_BYTES = (
+    _runs.integer(
+        "HPCFAIR_RUN_MIB",
+        256,
+        low=1,
+        high=256,
+        about="MiB of the inputs of one run, and of its outputs.",
+    )
+    * 2**20
+)
+RUN_KEEP = timedelta(
+    days=_runs.integer(
+        "HPCFAIR_RUN_KEEP_DAYS",
+        7,
+        low=1,
+        high=3650,
+        about="Days after which a run, its inputs and its outputs are deleted.",
+    )
 )

@@ -14,6 +14,30 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "the host's name and six characters, kept in the data folder",
             "Name of this machine as a device.",
         ),
+        (
+            "HPCFAIR_RUNNER",
+            "file",
+            "none",
+            "Describes another machine, which runs the builds of this one: docs/howto/emulated.md.",
+        ),
+        (
+            "HPCFAIR_AGENT_STATE",
+            "folder",
+            "`hpcfair-agent` in the user's state folder",
+            "State folder of `hpcfair-agent`: its key, token and journal.",
+        ),
+        (
+            "HPCFAIR_AGENT_CACHE_MIB",
+            "whole number",
+            "20480",
+            "MiB of files of jobs that `hpcfair-agent` keeps.",
+        ),
+        (
+            "HPCFAIR_DEBIAN_MIRROR",
+            "text",
+            "that of this machine's package sources",
+            "Debian mirror of emulated machines: docs/howto/emulated.md.",
+        ),
     ),
     "Commands and Docker Compose": (
         (
@@ -71,6 +95,18 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`postgres` runs the tests on a PostgreSQL server that they start.",
         ),
         ("HPCFAIR_CHROMIUM", "text", "found on the path", "Chromium for the browser tests."),
+        (
+            "HPCFAIR_EMULATION",
+            "text",
+            "none",
+            "`all` runs the long tests of emulated machines, too.",
+        ),
+        (
+            "HPCFAIR_SLURMCTLD",
+            "file",
+            "found on the path",
+            "`slurmctld` for the tests of the agent in a Slurm job.",
+        ),
         (
             "HPCFAIR_REQUIRED_PROGRAMS",
             "text",

@@ -65,7 +65,11 @@ _REPOSITORY = r"/(?:datasets/)?[^/]+/[^/]+"
 _API = r"/api/(?:v1/)?(?:models|datasets)"
 # A signature in the address, or a ticket, proves that a limited request permitted it; the services
 # have limits of their own for the steps of signing in.
-_FREE = re.compile(r"/xet/.*|/api/lfs/.*|/oauth/token|/v1/telemetry|/logout")
+# Devices are registered by operators, and many of them may share one address.
+_FREE = re.compile(
+    r"/xet/.*|/api/lfs/.*|/oauth/token|/v1/telemetry|/logout"
+    r"|/api/v1/agent/(?:hello|check|leave|claim|heartbeat|jobs/.*)"
+)
 _POSTS: list[tuple[re.Pattern[str], Limit]] = [
     (re.compile(r"/login|/settings/password"), SIGN_IN),
     (re.compile(r"/login/reset"), RESET),
@@ -87,7 +91,7 @@ _READS: list[tuple[re.Pattern[str], Limit]] = [
     (re.compile(rf"{_REPOSITORY}/crate|/catalog/records\.jsonl\.gz"), ARCHIVE),
     (
         re.compile(
-            r"/models|/datasets|/oai|/catalog|/sitemap\.xml|/feeds/.*|/fair|/records|/jobs"
+            r"/models|/datasets|/oai|/catalog|/sitemap\.xml|/feeds/.*|/fair|/records|/jobs|/fleet"
             r"|/api/quicksearch|/api/(?:models|datasets)(?:-tags-by-type)?"
             r"|/api/v1/(?:models|records|jobs|fair)"
         ),

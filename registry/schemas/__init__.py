@@ -1,7 +1,8 @@
 """Public JSON schemas, validation and content-derived ids of documents. No ORM.
 
 ``hpcfair.bench-1.json`` in this folder is the JSON Schema (2020-12) of a benchmark record, with
-an example in ``examples/``; ``hpcfair.fair-1.json`` is that of an assessment.
+an example in ``examples/``; ``hpcfair.fair-1.json`` is the schema of an assessment,
+``remote-run.json`` that of the report of a run with a person's inputs.
 """
 
 import hashlib
@@ -44,12 +45,22 @@ def _fair() -> Draft202012Validator:
 def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
     """Problems of a benchmark record, at most ``limit``: JSON path (``$.identity.kind``) to a
     sentence."""
-    return _problems(_bench(), document, limit)
+    return problems_by(_bench(), document, limit)
 
 
 def fair_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
     """Problems of an assessment; see :func:`bench_problems`."""
-    return _problems(_fair(), document, limit)
+    return problems_by(_fair(), document, limit)
+
+
+@cache
+def _remote_run() -> Draft202012Validator:
+    return Draft202012Validator(json.loads((_FOLDER / "remote-run.json").read_bytes()))
+
+
+def remote_run_problems(report: Any, *, limit: int = 20) -> dict[str, str]:
+    """Problems of the report of a remote run; see :func:`bench_problems`."""
+    return problems_by(_remote_run(), report, limit)
 
 
 def canonical_json(value: Any) -> bytes:
@@ -87,7 +98,8 @@ def artifact_sha256(files: dict[str, str]) -> str:
     return sha256_of([{"path": path, "sha256": files[path]} for path in sorted(files)])
 
 
-def _problems(validator: Draft202012Validator, document: Any, limit: int) -> dict[str, str]:
+def problems_by(validator: Draft202012Validator, document: Any, limit: int) -> dict[str, str]:
+    """Violations of a schema, at most ``limit``: JSON path to a sentence."""
     problems: dict[str, str] = {}
     for error in validator.iter_errors(document):
         problems.setdefault(error.json_path, error.message[:300])

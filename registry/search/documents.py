@@ -196,18 +196,20 @@ def fair_scores(mlmodels: Iterable[int], heads: Iterable[int]) -> dict[int, floa
 def _speeds(mlmodels: Iterable[int]) -> dict[int, Document]:
     """By key of the MLModel: target, tolerance class and column to encoded numbers."""
     numbers = {one.column: one for one in NUMBERS.values() if one.is_speed}
-    columns = ("mlmodel", "target__slug", "tolerance", "p50_ns", "ratio", "accuracy")
+    facts = ("mlmodel", "target__slug", "target__is_emulated", "tolerance")
+    columns = (*facts, "p50_ns", "ratio", "accuracy")
     speeds: dict[int, Document] = {}
-    for pk, slug, tolerance, *values in BestBuild.objects.filter(mlmodel__in=mlmodels).values_list(
-        *columns
-    ):
+    rows = BestBuild.objects.filter(mlmodel__in=mlmodels).values_list(*columns)
+    for pk, slug, is_emulated, tolerance, *values in rows:
+        # Speeds of emulated machines match only a search that names their target.
+        places = (slug,) if is_emulated else (slug, ANY)
         # The columns of the index, in the order of the table's.
         for column, value in zip(("ns", "ratio", "accuracy"), values, strict=True):
             if value is None:
                 continue
             best = min if numbers[column].is_least_best else max
             of_model = speeds.setdefault(pk, {})
-            for target in (slug, ANY):
+            for target in places:
                 place = of_model.setdefault(target, {}).setdefault(tolerance, {})
                 place[column] = best(place.get(column, encode(value)), encode(value))
     return speeds

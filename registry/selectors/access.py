@@ -2,6 +2,7 @@
 
 - A public MLModel is readable by everybody, a private one by the members of its namespace. Its
   revisions, jobs, builds, records etc. have the same readers.
+- A run with a person's inputs is readable only by that person.
 - Files behind a gate: see :mod:`registry.selectors.repository.gate`.
 - A member may do what their :class:`registry.states.Role` allows.
 - A token may do what its owner may, restricted to its scope and, if it names one, to its
@@ -15,7 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
-from registry.states import RepositoryKind, Role, Scope, Visibility
+from registry.states import JobKind, RepositoryKind, Role, Scope, Visibility
 from registry.tables import (
     Build,
     Job,
@@ -66,8 +67,13 @@ def readable_revisions(actor: Actor) -> QuerySet[Revision]:
 
 
 def readable_jobs(actor: Actor) -> QuerySet[Job]:
-    """The jobs of readable MLModels."""
-    return _within(Job.objects.all(), "revision__mlmodel", actor)
+    """The jobs of readable MLModels; of the runs only those that ``actor`` requested."""
+    rows = _within(Job.objects.all(), "revision__mlmodel", actor)
+    if actor is None:
+        return rows
+    others = ~Q(kind=JobKind.RUN)
+    user = person(actor)
+    return rows.filter(others if user is None else others | Q(requested_by=user))
 
 
 def readable_trials(actor: Actor) -> QuerySet[Trial]:
@@ -145,6 +151,14 @@ def require_staff(actor: Actor) -> None:
         raise Forbidden(
             "permission_denied", "Only operators of the hub may do this.", "Ask an operator."
         )
+
+
+def may_operate(actor: Actor) -> bool:
+    """Whether ``actor`` is an operator of the hub, as :func:`require_staff` demands."""
+    if actor is None:
+        return True
+    user = person(actor)
+    return user is not None and user.is_staff and scope_covers(user.token, Scope.ADMIN)
 
 
 def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:

@@ -43,19 +43,28 @@ from registry.tables.storage.sweep import Sweep
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 from registry.tables.trust.key import HubKey
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
-from registry.tables.work.device import Device
+from registry.tables.work.ban import Ban, CandidateCrash
+from registry.tables.work.bundle import JobBundle
+from registry.tables.work.device import Device, DeviceCode
 from registry.tables.work.job import Job, JobEvent
+from registry.tables.work.jobattempt import JobAttempt
+from registry.tables.work.jobblob import JobBlob, JobUpload
+from registry.tables.work.jobwrite import JobReport, JobWrite
 from registry.tables.work.queue import JobFlow, JobQueue
+from registry.tables.work.requirement import JobRequirement, StudyStatistic
+from registry.tables.work.run import RemoteRun
 from registry.tables.work.target import Target
 
 __all__ = [
-    "AccessRequest", "Assessment", "AuditEntry", "BestBuild", "Blob", "Build", "BuildFile",
-    "CallSite", "DataTable", "Derivation", "Device", "DeviceGrant", "Discussion", "DiscussionEvent",
-    "File", "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "Job",
-    "JobEvent", "JobFlow", "JobQueue", "Kernel", "KernelCode", "Label", "Like", "MLModel",
-    "Membership", "Namespace", "OutboxEntry", "PartsBegun", "PassPortfolio", "PassTrial", "Profile",
-    "Record", "Ref", "Reproduction", "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial",
-    "ScheduleUse", "SignInAttempts", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree",
-    "Trial", "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch",
-    "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
+    "CallSite", "CandidateCrash", "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant",
+    "Discussion", "DiscussionEvent", "File", "FileSeries", "FormerName", "FormerNamespace", "Graph",
+    "HubKey", "Identifier", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
+    "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
+    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
+    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "RemoteRun", "Reproduction",
+    "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
+    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload",
+    "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
+    "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Texts and JSON values in requests."""
 
 import json
+import math
 import unicodedata
 from typing import Any
 
@@ -74,6 +75,36 @@ def check_json(value: dict[str, Any]) -> dict[str, Any]:
     if "\\u0000" in text.replace("\\\\", ""):
         raise Invalid("invalid_request", "The value contains the character U+0000.")
     return value
+
+
+def unstorable(value: Any) -> str:
+    """The reason why a parsed JSON document cannot be stored; "" if it can."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting.extend(item)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            return "The document has a number that is too large for a float."
+        elif isinstance(item, int) and not -(2**63) <= item < 2**64:
+            return "The document has a whole number that is too large for 64 bits."
+        elif isinstance(item, str) and not is_storable(item):
+            return "The document has the character U+0000 or half a surrogate pair."
+    return ""
+
+
+def is_storable(text: str) -> bool:
+    """Whether a database can store the text."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def one_line(text: str) -> str:
+    """``text`` of another program as one line, without invisible characters."""
+    visible = "".join(" " if unicodedata.category(c) in _UNSEEN else c for c in text)
+    return " ".join(visible.split())
 
 
 def printable(text: str) -> str:

@@ -38,7 +38,7 @@ CALLED_BY_OTHERS = {
     "registry/selectors/fair/*": "as_postgresql output_field",
     # Django REST framework and drf-spectacular
     "hub/api/*": "get_* patch authenticate_header select_parser select_renderer format_suffix"
-    " content_negotiation_class http_method_names endpoint_inspector_cls"
+    " content_negotiation_class http_method_names endpoint_inspector_cls authentication_classes"
     " *Scheme target_class auto_schema",
     # the standard library's protocols; PyYAML
     "*": "__getattr__ __dir__ __signature__ exc_type exc showwarning seekable readinto sock"
@@ -46,7 +46,7 @@ CALLED_BY_OTHERS = {
     " ignore_aliases yaml_implicit_resolvers",
     # Celery's signals, click's commands
     "workers/*.py": "_keep_reporting _end_with_the_worker",
-    "client/hpcfair/commands/*": "list_",
+    "client/hpcfair/commands/*": "list_ detect",
     # options and visitors of runtimes and compilers
     "*/models/folder.py": "graph_optimization_level log_severity_level",
     "client/hpcfair/runtimes/*": "graph_optimization_level execution_mode execution_context"

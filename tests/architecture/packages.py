@@ -1,4 +1,4 @@
-"""Builds both wheels and checks what is inside: ``python -m tests.architecture.packages``."""
+"""Builds the wheels and checks what is inside: ``python -m tests.architecture.packages``."""
 
 import subprocess
 import sys
@@ -25,16 +25,35 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
         },
     ),
     "client": ({"hpcfair"}, {"hpcfair/py.typed", "hpcfair/runtimes/onnxruntime.py"}),
+    "workers": (
+        {"workers"},
+        {
+            "workers/__init__.py",
+            "workers/agent/cli.py",
+            "workers/agent/deploy/hpcfair-agent.service",
+        },
+    ),
+}
+#: Path prefixes that a wheel must not contain, by distribution folder.
+FOREIGN: dict[str, tuple[str, ...]] = {
+    ".": ("workers/agent/", "workers/pyproject.toml"),
+    "client": (),
+    "workers": ("workers/jobs/", "workers/testing/", "workers/app.py", "workers/tasks.py"),
 }
 
 
 def main() -> int:
-    """Exit status 0 if both wheels carry exactly what they should."""
+    """Exit status 0 if the wheels contain exactly the expected files."""
     wrong = []
     for folder, (packages, files) in EXPECTED.items():
         names = _wheel_names(ROOT / folder)
         top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
         wrong += [f"{folder}: carries {name}" for name in sorted(top - packages)]
+        wrong += [
+            f"{folder}: carries {name}"
+            for name in sorted(names)
+            if name.startswith(FOREIGN[folder])
+        ]
         wrong += [f"{folder}: misses {name}" for name in sorted((packages - top) | (files - names))]
     sys.stdout.write("\n".join(wrong) + "\n" if wrong else "wheels carry what they should\n")
     return 1 if wrong else 0

@@ -4,7 +4,8 @@ from registry.dispatch import CHUNK, DELIVER, TASKS
 from registry.states import JobKind
 from workers import beat
 from workers.app import app
-from workers.jobs.run import WORK
+from workers.device.kinds import WORK
+from workers.jobs.run import HUB_WORK
 
 
 def test_every_job_kind_has_a_task_that_workers_register() -> None:
@@ -19,4 +20,4 @@ def test_every_periodic_job_is_a_task_that_workers_register() -> None:
 
 
 def test_every_job_kind_has_work_behind_it() -> None:
-    assert set(WORK) == {kind.value for kind in JobKind}
+    assert {*HUB_WORK, *WORK} == {kind.value for kind in JobKind}

@@ -12,9 +12,9 @@ from hpcfair.bench.reproduction import reproduce
 from hpcfair.client import Client
 from hpcfair.record import publish_record
 from registry.states import JobKind
+from workers.device import tune
 from workers.engine.requests import SearchBudget
 from workers.fleet.probe import this_machine
-from workers.jobs import tune
 from workers.jobs.device import register
 from workers.jobs.run import drain
 

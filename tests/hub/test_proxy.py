@@ -311,6 +311,8 @@ def test_no_address_fills_the_server_of_transfers(front: str, charlie: User) -> 
         assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
         assert int(refused.headers["Retry-After"]) > 0
         assert httpx.get(f"{front}/models").status_code == 200
+        # Many devices may share an address; without a token, one is no device.
+        assert httpx.post(f"{front}/api/v1/agent/heartbeat").status_code == 401
 
 
 @pytest.mark.parametrize(

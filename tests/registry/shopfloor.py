@@ -11,6 +11,7 @@ from typing import Any
 from django.utils import timezone
 from hypothesis import strategies as st
 
+from hpcfair.tickets import GraphFacts, JobTicket
 from registry import schemas
 from registry.services.work.attempt import job_claim
 from registry.services.work.device import device_register
@@ -30,7 +31,6 @@ from registry.tables import (
     Target,
     User,
 )
-from registry.tickets import GraphFacts, JobTicket
 from tests import factories
 
 EXAMPLE = json.loads((Path(schemas.__file__).parent / "examples" / "squeezenet.json").read_bytes())

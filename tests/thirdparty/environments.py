@@ -31,6 +31,13 @@ def make_environment(folder: Path, *wheels: Path) -> Path:
     return python
 
 
+def install_into(folder: Path, *wheels: Path) -> None:
+    """Install wheels without their requirements, compiled, into a folder for ``PYTHONPATH``."""
+    install = ("pip", "install", "--quiet", "--offline", "--no-deps", "--compile-bytecode")
+    places = ("--python", sys.executable, "--target", str(folder))
+    _run(sys.executable, "-m", "uv", *install, *places, *map(str, wheels))
+
+
 def see_everything(python: Path) -> None:
     """Let an environment import all that this process can import."""
     paths = [str(Path(entry).resolve()) for entry in sys.path if entry]

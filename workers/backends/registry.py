@@ -34,6 +34,7 @@ class BackendEntry:
         accelerator: Feature of the targets it serves, such as ``cuda``; empty for processors.
         on_request: Whether it is used only where a job names it.
         formats: Model formats it takes; a model must be published in one of them.
+        builds_elsewhere: Whether it can make builds on a machine of another architecture.
     """
 
     path: str
@@ -44,6 +45,7 @@ class BackendEntry:
     accelerator: str = ""
     on_request: bool = False
     formats: frozenset[str] = frozenset({"onnx"})
+    builds_elsewhere: bool = False
 
     @property
     def hint(self) -> str:
@@ -69,7 +71,8 @@ BACKENDS: dict[str, BackendEntry] = {
         "workers.backends.tvm.backend:TvmBackend",
         distribution="apache-tvm",
         requirement="hpcfair-hub[tvm]",
-        architectures=frozenset({"x86-64", "arm64"}),
+        architectures=frozenset({"x86-64", "arm64", "riscv64"}),
+        builds_elsewhere=True,
     ),
     "litert": BackendEntry(
         "workers.backends.litert.backend:LiteRtBackend",

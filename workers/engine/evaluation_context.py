@@ -18,7 +18,7 @@ from workers.engine.ports import Backend, Device, RunningSession
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import sample_rows
 from workers.engine.testset import TestSet
-from workers.engine.types import BuildResult, Candidate, Options
+from workers.engine.types import BuildResult, Candidate
 
 
 class EvaluationContext:
@@ -43,8 +43,14 @@ class EvaluationContext:
     baseline_build: BuildResult
 
     def __init__(
-        self, request: TuningRequest, reference: Backend, device: Device, clock: Clock
+        self,
+        request: TuningRequest,
+        reference: Backend,
+        device: Device,
+        clock: Clock,
+        baseline: Backend | None = None,
     ) -> None:
+        """``baseline`` has the defaults that are the baseline; without it, ``reference`` has."""
         self.request = request
         self.device = device
         self.clock = clock
@@ -54,8 +60,8 @@ class EvaluationContext:
         self._baseline_check: OutputCheck | None = None
         self.level = BaselineLevel()
         self.indices: dict[int, int] = {}
-        defaults = reference.default(request.network, request.target)
-        self.baseline = Candidate(reference.name, defaults)
+        timed = baseline or reference
+        self.baseline = Candidate(timed.name, timed.default(request.network, request.target))
 
     def __enter__(self) -> Self:
         """Raises ReferenceFailed: without reference and baseline, nothing can be compared."""
@@ -120,7 +126,7 @@ class EvaluationContext:
     def _run_reference(self) -> None:
         options = self._backend.reference(self.request.network, self.request.target)
         candidate = Candidate(self._backend.name, options)
-        build = self._build(options)
+        build = self._build(candidate)
         with closing(self.open(candidate, build, "reference")) as session:
             self.reference = run_reference(session, self.tests)
         self.device.discard(build)
@@ -131,13 +137,13 @@ class EvaluationContext:
     def _check_baseline(self) -> None:
         """Check the runtime's defaults. A network for which they deviate by more than float16 does
         is too badly conditioned to compare any build."""
-        self.baseline_build = self._build(self.baseline.options)
+        self.baseline_build = self._build(self.baseline)
         checked = self.compare(self.baseline_session())
         require(checked, "fp16", None, None)
         self._baseline_check = checked
 
-    def _build(self, options: Options) -> BuildResult:
-        build = self.device.build(self._backend.name, options)
+    def _build(self, candidate: Candidate) -> BuildResult:
+        build = self.device.build(candidate.backend, candidate.options)
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)
         return build

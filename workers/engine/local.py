@@ -21,6 +21,7 @@ from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import profile_of, protocol_error, remove, result_of
 from workers.engine.local_session import WORK, LocalSession
+from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.requests import TuningRequest
@@ -41,6 +42,7 @@ class LocalDevice:
         backends: By name. A child process receives only the class and creates its own object.
         scratch: Existing folder; everything created in it is deleted when the device closes.
         counters: Energy counters of the machine.
+        other: The machine that runs the children, if it is not this one.
 
     Attributes:
         isolation: The weakest isolation level of all children so far, one of
@@ -53,8 +55,10 @@ class LocalDevice:
         backends: Mapping[str, Backend],
         scratch: Path,
         counters: Sequence[EnergyCounter] = (),
+        other: OtherMachine | None = None,
     ) -> None:
         self.counters = counters
+        self._other = other
         self._network: Network = request.network
         self._target: TargetSpec = request.target
         self._limits: Limits = request.limits
@@ -84,7 +88,7 @@ class LocalDevice:
         path = self._network.samples_path
         folder = self._new_folder()
         try:
-            with self._child(folder, *([path] if path else [])) as child:
+            with self._runner(folder, *([path] if path else [])) as child:
                 made = child.call(f"{WORK}:test_set", network=self._network, rows=rows, seed=seed)
             return received_test_set(made)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -97,7 +101,7 @@ class LocalDevice:
         folder = self._new_folder()
         model = self._network.model_path.parent
         try:
-            with self._child(folder, model, programs=self._programs[backend]) as child:
+            with self._builder(backend, folder, model) as child:
                 child.call(
                     f"{WORK}:require",
                     backend=self._paths[backend],
@@ -146,7 +150,7 @@ class LocalDevice:
         code.mkdir()
         readable = (self._network.model_path.parent, build.directory)
         try:
-            with self._child(folder, *readable, programs=self._programs[backend]) as child:
+            with self._runner(folder, *readable, programs=self._programs[backend]) as child:
                 described = child.call(
                     f"{WORK}:profile",
                     backend=self._paths[backend],
@@ -168,7 +172,7 @@ class LocalDevice:
         if build.directory is None:
             raise CandidateFailed("invalid", f"{role}: nothing was built: {build.detail}")
         folder = self._new_folder()
-        child = self._child(folder, build.directory)
+        child = self._runner(folder, build.directory)
         session = LocalSession(child, folder)
         try:
             child.call(
@@ -188,7 +192,7 @@ class LocalDevice:
         model = self._network.model_path.parent
         samples = self._network.samples_path
         readable = [model, *([samples] if samples else [])]
-        with self._child(folder, *readable, programs=self._programs[backend]) as child:
+        with self._builder(backend, folder, *readable) as child:
             return child.call(
                 f"{WORK}:build",
                 backend=self._paths[backend],
@@ -198,10 +202,37 @@ class LocalDevice:
                 out=artefact,
             )
 
-    def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:
+    def _builder(self, backend: str, folder: Path, *readable: Path) -> Child:
+        """A child on the machine that makes the builds of a backend."""
+        is_here = self._other is None or backend in self._other.built_here
+        return self._child(
+            folder,
+            *readable,
+            programs=self._programs[backend],
+            other=None if is_here else self._other,
+        )
+
+    def _runner(self, folder: Path, *readable: Path, programs: bool = False) -> Child:
+        """A child on the machine that runs builds."""
+        return self._child(folder, *readable, programs=programs, other=self._other)
+
+    def _child(
+        self,
+        folder: Path,
+        *readable: Path,
+        programs: bool = False,
+        other: OtherMachine | None = None,
+    ) -> Child:
         readable = (*self._code_folders, *readable)
         gpu = "cuda" in self._target.features
-        child = Child(self._limits, folder, readable, programs=programs, gpu=gpu)
+        child = Child(
+            self._limits,
+            folder,
+            readable,
+            programs=programs,
+            gpu=gpu,
+            interpreter=other.interpreter if other else None,
+        )
         self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
         return child
 

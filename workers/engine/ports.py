@@ -12,7 +12,7 @@ from hpcfair.measurement.types import Timing
 from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.trials import Experience, Prior, Trial
-from workers.engine.types import BuildResult, Network, Options, TargetSpec
+from workers.engine.types import BuildResult, Candidate, Network, Options, TargetSpec
 
 if TYPE_CHECKING:
     from workers.engine.testset import TestSet
@@ -122,15 +122,23 @@ class EnergyCounter(Protocol):
         ...
 
 
-class Device(Protocol):
-    """Builds and runs candidates. Use as a context manager. Leaving it ends every child process and
-    deletes every build. ``counters`` are the readable energy counters."""
+class Builder(Protocol):
+    """Builds candidates, on the machine that runs them or on another one."""
+
+    def build(self, backend: str, options: Options) -> BuildResult:
+        """Build a candidate. A failure is a result, not an exception."""
+        ...
+
+    def discard(self, build: BuildResult) -> None:
+        """Delete the files of a build that is not needed any more."""
+        ...
+
+
+class Runner(Protocol):
+    """Runs builds on the target's machine. ``counters`` are the energy counters that can be read
+    there."""
 
     counters: Sequence[EnergyCounter]
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
     def test_set(self, rows: int, seed: int) -> "TestSet":
         """The test set of the network: at most ``rows`` rows of its samples, else random tensors of
@@ -140,14 +148,6 @@ class Device(Protocol):
         network's file determines what is read and how much is allocated. Raises CandidateFailed,
         with the failure class, if there is none.
         """
-        ...
-
-    def build(self, backend: str, options: Options) -> BuildResult:
-        """Build a candidate. A failure is a result, not an exception."""
-        ...
-
-    def discard(self, build: BuildResult) -> None:
-        """Delete the files of a build that is not needed any more."""
         ...
 
     def profile(
@@ -169,6 +169,15 @@ class Device(Protocol):
         Raises CandidateFailed, with the failure class, if it could not be loaded.
         """
         ...
+
+
+class Device(Builder, Runner, Protocol):
+    """Builds and runs candidates. Use as a context manager. Leaving it ends every child process and
+    deletes every build."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class RunningSession(Protocol):
@@ -205,6 +214,11 @@ class TrialStore(Protocol):
 
     def experience(self) -> Sequence[Experience]:
         """The newest trials of searches of other keys: other networks, toolchains, targets."""
+        ...
+
+    def begin(self, candidate: Candidate) -> None:
+        """Store which candidate is tried next, before it runs: if the machine goes down, the
+        candidate is suspected. Raises LeaseLost as :meth:`add`."""
         ...
 
     def add(self, trial: Trial) -> None:

@@ -38,8 +38,14 @@ class SearchBudget:
 
 @dataclass(frozen=True, slots=True)
 class TuningRequest:
-    """All inputs of a search that do not come from its store. ``reference_backend`` provides the
-    reference for outputs and the baseline for latency."""
+    """All inputs of a search that do not come from its store.
+
+    Attributes:
+        reference_backend: Provides the reference for outputs.
+        baseline_backend: Provides the baseline for latency; ``None``: that of the reference.
+        banned: ``sha256`` of candidates that are neither tried nor confirmed, because machines went
+            down while they ran. The baseline is always tried, since a search needs it.
+    """
 
     network: Network
     target: TargetSpec
@@ -49,3 +55,5 @@ class TuningRequest:
     strategy: str = "learned"
     seed: int = 0
     reference_backend: str = "onnxruntime"
+    baseline_backend: str | None = None
+    banned: frozenset[str] = frozenset()

@@ -61,6 +61,14 @@ def held_out_samples(path: Path, batch: int = 1) -> tuple[dict[str, Array], bool
     return held_out, evaluation_rows(available, available, batch) <= available - rows
 
 
+def read_archive(*, path: str) -> dict[str, Array]:
+    """All arrays of a ``.npz`` by name; raises as :func:`read_samples`.
+
+    Parses an untrusted file: call it in a limited child process only.
+    """
+    return _arrays(Path(path))
+
+
 def _spared(available: int) -> int:
     return min(HELD_OUT_ROWS, available // 4) if available >= FEWEST_ROWS else 0
 

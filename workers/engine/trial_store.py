@@ -31,6 +31,9 @@ class MemoryTrialStore:
     def experience(self) -> Sequence[Experience]:
         return self._experience
 
+    def begin(self, candidate: Candidate) -> None:
+        """Do nothing: a store in memory does not outlive the machine."""
+
     def add(self, trial: Trial) -> None:
         self._trials.append(trial)
 

@@ -51,7 +51,8 @@ def tune(
     """
     progress("reference", 0, None, "running the unoptimised reference and the baseline")
     reference = backends[request.reference_backend]
-    with EvaluationContext(request, reference, device, clock or SystemClock()) as context:
+    baseline = backends[request.baseline_backend or request.reference_backend]
+    with EvaluationContext(request, reference, device, clock or SystemClock(), baseline) as context:
         state = SearchState(request.budget, context.baseline, store.trials(), context.is_doubtful)
         strategy = _strategy(request, backends, context.baseline, store)
         interim = InterimResults(context, state, on_interim_result)
@@ -65,6 +66,7 @@ def tune(
             name = proposal.candidate.name
             time = PhaseTime(state.used_s, request.budget.seconds)
             progress("search", state.charged_trials, request.budget.trials, name, time)
+            store.begin(proposal.candidate)
             evaluation = evaluate(context, state.next_number, proposal, state.ratio_to_beat)
             store.add(evaluation.trial)
             strategy.tell(evaluation.trial)
@@ -79,7 +81,11 @@ def _confirmed(
     context: EvaluationContext, state: SearchState, progress: Progress, stop_reason: str
 ) -> SearchResult:
     """Confirm the best candidates, then the baseline."""
-    candidates = [(trial, state.build_of(trial)) for trial in state.candidates_to_confirm()]
+    candidates = [
+        (trial, state.build_of(trial))
+        for trial in state.candidates_to_confirm()
+        if trial.candidate.sha256 not in context.request.banned
+    ]
     results = confirm_candidates(context, candidates, progress)
     message = "measuring the baseline against itself"
     progress("confirmation", len(results), len(results), message)
@@ -116,6 +122,7 @@ def _strategy(
         features=target.features,
     )
     strategy = make_strategy(request.strategy, problem)
+    strategy.exclude(request.banned - {baseline.sha256})
     for trial in store.trials():
         strategy.tell(trial)
     return strategy

@@ -148,7 +148,7 @@ def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
     """Facts of the ONNX file ``shown``; its peculiarities are appended to ``warnings``.
 
     Returns:
-        The fields of ``registry.tickets.GraphFacts``. The class is not imported, because the
+        The fields of ``hpcfair.tickets.GraphFacts``. The class is not imported, because the
         confined child process cannot read the code of the registry.
 
     Raises:

@@ -6,18 +6,17 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.tickets import JobTicket
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.score import assess
 from registry.selectors.fair.assessment import assessable_of
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.storage.blob import blob_get, blob_url
-from registry.services.fair.assessment import assess_after, assess_again, assessment_store
-from registry.tickets import JobTicket
+from registry.services.fair.assessment import assessment_store
 from workers.assessment.harvest import harvest
 from workers.assessment.visitor import Visitor, origin_of
-from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailure
-from workers.jobs.lease import Lease
+from workers.device.errors import JobFailure
+from workers.device.ports import Hub
 
 #: Hosts besides the hub's own that a run may contact: DOI resolvers.
 _RESOLVERS = ("https://doi.org",)
@@ -27,24 +26,25 @@ _MAX_RUN_S = 180.0
 _ADDRESS_LIFETIME_S = 60
 
 
-def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
+def work(hub: Hub) -> dict[str, Any]:
     """Assess the version of the job; returns a summary.
 
     Raises:
         JobFailure: the landing page cannot be fetched, or the run exceeds its time limit.
-        LeaseLost, Cancelled: see :class:`workers.jobs.lease.Lease`.
+        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`.
     """
+    ticket = hub.ticket
     revision = assessable_of(ticket.job_uuid)
     if revision is None:
         return _skipped()
     address = repository_address(revision.mlmodel)
     landing = address.version(revision.oid)
-    lease.progress("assess", 0, None, landing)
+    hub.progress("assess", 0, None, landing)
     with Visitor(
         settings.HUB_URL,
         inside=settings.INSIDE_URL,
         elsewhere=(*_RESOLVERS, *_stores(ticket)),
-        check=_check(lease),
+        check=_check(hub),
     ) as visitor:
         harvested = harvest(visitor, landing, address.kind, most_bytes=settings.ASSESS_BYTES)
     if not harvested.landing.is_ok:
@@ -53,7 +53,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             return _skipped()
         raise _no_page(harvested)
     score = assess(harvested)
-    lease.check()
+    hub.check()
     assessment_store(job_uuid=ticket.job_uuid, fence=ticket.fence, document=score.as_dict())
     total = score.total
     return {
@@ -63,25 +63,15 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     }
 
 
-def after(ticket: JobTicket) -> None:
-    """Queue another run if the record changed during this one."""
-    assess_again(job_uuid=ticket.job_uuid)
-
-
-def after_change(ticket: JobTicket) -> None:
-    """After jobs of other kinds: queue a run, since their results are part of the record."""
-    assess_after(job_uuid=ticket.job_uuid)
-
-
 def _skipped() -> dict[str, Any]:
     return {"summary": "skipped: private, or replaced by a newer version"}
 
 
-def _check(lease: Lease) -> Callable[[], None]:
+def _check(hub: Hub) -> Callable[[], None]:
     deadline = time.monotonic() + _MAX_RUN_S
 
     def check() -> None:
-        lease.check()
+        hub.check()
         if time.monotonic() > deadline:
             raise JobFailure(
                 "timeout", "job_timeout", f"The assessment took longer than {_MAX_RUN_S:.0f} s."

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from hpcfair.isolation.limits import Limits
+from hpcfair.tickets import FileTicket, JobTicket
 from registry.fair.datatable import table_format
 from registry.selectors.results.datatable import data_tables
 from registry.services.results.datatable import data_tables_store
-from registry.tickets import FileTicket, JobTicket
+from workers.device.ports import Hub
+from workers.device.workspace import workspace
 from workers.engine.child import call
-from workers.fleet.probe import ThisMachine
-from workers.jobs.lease import Lease
-from workers.jobs.workspace import fetch, workspace
+from workers.jobs.device import device_settings
 
 _WALL_S = 300.0
 #: Upper bounds on the files of one job, on the bytes of one file and on the bytes of all.
@@ -21,12 +19,13 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_BYTES = 256 * 2**20
 
 
-def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
+def work(hub: Hub) -> dict[str, Any]:
     """Read the files that were not read yet; returns a summary."""
+    ticket = hub.ticket
     chosen = _unread(ticket)
     if chosen:
-        lease.progress("read", 0, None, f"{len(chosen)} files")
-        tables = _read(chosen)
+        hub.progress("read", 0, None, f"{len(chosen)} files")
+        tables = _read(hub, chosen)
         data_tables_store(job_uuid=ticket.job_uuid, fence=ticket.fence, tables=tables)
     return {"summary": f"{len(chosen)} files read"}
 
@@ -48,19 +47,20 @@ def _unread(ticket: JobTicket) -> dict[str, tuple[FileTicket, str]]:
     return chosen
 
 
-def _read(chosen: dict[str, tuple[FileTicket, str]]) -> dict[str, Any]:
-    with workspace("tables") as folder:
+def _read(hub: Hub, chosen: dict[str, tuple[FileTicket, str]]) -> dict[str, Any]:
+    settings = device_settings()
+    with workspace(settings.work, "tables") as folder:
         inputs, scratch = folder / "files", folder / "scratch"
         inputs.mkdir()
         scratch.mkdir()
         # Named by their digests: nothing of the paths of strangers reaches the file system.
-        fetch(
+        hub.fetch(
             (FileTicket(digest, digest, file.size_bytes) for digest, (file, _) in chosen.items()),
             inputs,
         )
         tables: dict[str, Any] = call(
             "workers.inspection.datatable:read_tables",
-            limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
+            limits=Limits(wall_s=_WALL_S, memory_bytes=settings.child_memory_bytes),
             workspace=scratch,
             readable=[inputs],
             folder=str(inputs),

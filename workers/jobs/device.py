@@ -1,18 +1,31 @@
 """Registration of this machine as a device of the hub."""
 
+from pathlib import Path
+
+from django.conf import settings
+
 from registry.selectors.work.device import device_get
-from registry.services.results.reproduction import plan_again
+from registry.services.work.catchup import plan_catch_up, plan_recheck
 from registry.services.work.device import device_register, device_seen
-from registry.services.work.plan import plan_catch_up
 from registry.services.work.target import target_register
-from workers.fleet.probe import ThisMachine, this_machine
-from workers.jobs.reproduce import tools_here
+from workers.device.ports import DeviceSettings
+from workers.device.toolchain import tools_here
+from workers.fleet.probe import ThisMachine, served_machine
+
+
+def device_settings() -> DeviceSettings:
+    """The settings of this process for jobs on this machine."""
+    return DeviceSettings(
+        work=Path(settings.DATA_DIR) / "work",
+        child_memory_bytes=settings.CHILD_MEMORY_BYTES,
+        isolation=settings.ISOLATION,
+    )
 
 
 def register() -> ThisMachine:
     """Register this machine and its target, or update their entries. Queues searches of models
     without one on the target, and reproductions with changed tools."""
-    here = this_machine()
+    here = served_machine()
     target = target_register(
         slug=here.spec.slug,
         title=here.title,
@@ -20,9 +33,10 @@ def register() -> ThisMachine:
         features=sorted(here.spec.features),
         rank=here.rank,
     )
-    device_register(name=here.device, target=target, facts=here.spec.facts)
+    tools = tools_here(here)
+    device = device_register(name=here.device, target=target, facts=here.spec.facts, tools=tools)
     plan_catch_up(target=target)
-    plan_again(target=target, tools=tools_here(here))
+    plan_recheck(device=device)
     return here
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 from registry.fair.datacite.registration import drafted
 from registry.services.fair.doi import doi_begin, doi_claim, doi_keep, doi_put_off, doi_told
-from registry.tickets import JobTicket
-from workers.fleet.probe import ThisMachine
+from workers.device.errors import JobFailure
+from workers.device.ports import Hub
 from workers.jobs.datacite import DataCite, DataCiteRefusal, NotAnswered
-from workers.jobs.errors import JobFailure
-from workers.jobs.lease import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -18,20 +16,21 @@ logger = logging.getLogger(__name__)
 _MAX_UPDATE_S = 120.0
 
 
-def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
+def work(hub: Hub) -> dict[str, Any]:
     """Register the version's DOI as a draft, then make it findable; returns a summary.
 
     Raises:
         JobFailure: DataCite rejected a request, or does not answer.
-        LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`; before the DOI is findable.
+        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`; before the DOI is findable.
     """
+    ticket = hub.ticket
     request = doi_begin(job_uuid=ticket.job_uuid, fence=ticket.fence)
-    lease.progress("draft", 0, 2, request.doi)
+    hub.progress("draft", 0, 2, request.doi)
     try:
         with DataCite() as datacite:
             # Only a draft can be deleted, in case the next request is rejected.
             datacite.put(request.doi, drafted(request.body))
-            lease.progress("publish", 1, 2, request.doi)
+            hub.progress("publish", 1, 2, request.doi)
             datacite.put(request.doi, request.body)
     except DataCiteRefusal as error:
         raise JobFailure("invalid", "doi_refused", str(error)) from error

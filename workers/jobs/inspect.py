@@ -2,28 +2,23 @@
 
 import importlib.metadata
 from pathlib import Path
-from typing import Any
-
-from django.conf import settings
+from typing import Any, NoReturn
 
 from hpcfair.formats import ONNX, TFLITE, TORCH_EXPORT
 from hpcfair.isolation.limits import Limits
-from registry.errors import Invalid
+from hpcfair.tickets import FileTicket, GraphFacts, JobTicket
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import revision_get
 from registry.services.repository.hold import hold_pass
 from registry.services.results.graph import graph_store
 from registry.services.work.attempt import job_note
-from registry.services.work.plan import plan
-from registry.tickets import FileTicket, GraphFacts, JobTicket
+from workers.device.errors import JobFailure
+from workers.device.ports import Hub
+from workers.device.testtensor import keep_tests
+from workers.device.workspace import workspace
 from workers.engine.child import call
-from workers.engine.errors import CandidateFailed
-from workers.fleet.probe import ThisMachine
+from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.inspection.samples import NAME as SAMPLES
-from workers.jobs.errors import JobFailure
-from workers.jobs.lease import Lease, give_way_to_quick
-from workers.jobs.testtensor import keep_tests
-from workers.jobs.workspace import fetch, workspace
+from workers.jobs.device import device_settings
 
 _WALL_S = 300.0
 #: Limit of the first attempt: an inspection that takes longer yields, and begins anew later.
@@ -36,19 +31,20 @@ _SMALL_BYTES, _SMALL_TOTAL_BYTES = 16 * 2**20, 256 * 2**20
 _TOOLS = ("hpcfair-hub", "onnx")
 
 
-def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
+def work(hub: Hub) -> dict[str, Any]:
     """Inspect the revision; returns a summary. Raises JobFailure if the files are invalid, or the
     network does not open."""
-    with workspace("inspect") as folder:
-        lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
+    ticket, settings = hub.ticket, device_settings()
+    with workspace(settings.work, "inspect") as folder:
+        hub.progress("fetch", 0, None, f"{len(ticket.files)} files")
         inputs, scratch = folder / "files", folder / "scratch"
         inputs.mkdir()
         scratch.mkdir()
         wall_s = _WALL_S if ticket.yields else _QUICK_WALL_S
-        limits = Limits(wall_s=wall_s, memory_bytes=settings.CHILD_MEMORY_BYTES)
+        limits = Limits(wall_s=wall_s, memory_bytes=settings.child_memory_bytes)
         try:
-            _fetch_needed(ticket, inputs, scratch, limits)
-            lease.progress("inspect", 0, None, "reading the network")
+            _fetch_needed(hub, inputs, scratch, limits)
+            hub.progress("inspect", 0, None, "reading the network")
             report = call(
                 "workers.inspection.inspect:inspect",
                 limits=limits,
@@ -58,14 +54,14 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             )
         except CandidateFailed as failure:
             if failure.cause == "wall-clock" and not ticket.yields:
-                give_way_to_quick(ticket, estimate_s=_WALL_S)
+                _give_way(hub)
             raise
         if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
             raise JobFailure("invalid", error["code"], detail)
         primary = _store(ticket, report)
-        lease.progress("tests", 0, None, "test tensors")
-        tests = keep_tests(ticket, primary, folder)
+        hub.progress("tests", 0, None, "test tensors")
+        tests = keep_tests(hub, settings, primary, folder)
     _require_fitting_samples(ticket, report)
     hold_pass(job_uuid=ticket.job_uuid, fence=ticket.fence)
     return {
@@ -78,29 +74,25 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     }
 
 
-def after(ticket: JobTicket) -> None:
-    """Queue searches of the network."""
-    revision = revision_get(mlmodel_get(None, ticket.mlmodel), ticket.revision_oid)
-    try:
-        plan(actor=None, revision=revision)
-    except Invalid:
-        # No target has a device; the first device that joins queues the searches.
-        return
+def _give_way(hub: Hub) -> NoReturn:
+    """Yield a job that takes longer than most, so that others come first. Raises LeaseLost."""
+    hub.write("yield", reason="It takes long: shorter jobs come first.", estimate_s=_WALL_S)
+    raise LeaseLost("the job yields to shorter ones")
 
 
-def _fetch_needed(ticket: JobTicket, inputs: Path, scratch: Path, limits: Limits) -> None:
+def _fetch_needed(hub: Hub, inputs: Path, scratch: Path, limits: Limits) -> None:
     """Copy the files that inspection reads into ``inputs``: networks, samples, small files, and of
     the others those in which a network keeps weights. A revision may have terabytes of others."""
     needed: list[FileTicket] = []
     others: list[FileTicket] = []
     left = _SMALL_TOTAL_BYTES
-    for file in ticket.files:
+    for file in hub.ticket.files:
         is_read = file.path.endswith(_READ_SUFFIXES) or file.path == SAMPLES
         if not is_read and file.size_bytes <= min(_SMALL_BYTES, left):
             left -= file.size_bytes
             is_read = True
         (needed if is_read else others).append(file)
-    fetch(needed, inputs)
+    hub.fetch(needed, inputs)
     if others:
         paths = call(
             "workers.inspection.external_paths:external_paths",
@@ -109,7 +101,7 @@ def _fetch_needed(ticket: JobTicket, inputs: Path, scratch: Path, limits: Limits
             readable=[inputs],
             folder=str(inputs),
         )
-        fetch([file for file in others if file.path in paths], inputs)
+        hub.fetch([file for file in others if file.path in paths], inputs)
 
 
 def _require_fitting_samples(ticket: JobTicket, report: dict[str, Any]) -> None:

@@ -2,59 +2,30 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final
 
-from registry.errors import Conflict, RegistryError
-from registry.services.work.attempt import job_claim, job_fail, job_release, job_succeed
+from hpcfair.tickets import JobTicket
+from registry.errors import Conflict
+from registry.services.work.attempt import job_claim, job_fail, job_release
+from registry.services.work.followup import job_complete
 from registry.states import FailureClass, JobKind
-from registry.tickets import JobTicket
-from workers.engine.errors import (
-    Cancelled,
-    CandidateFailed,
-    InfrastructureFailed,
-    LeaseLost,
-    ReferenceFailed,
-)
+from workers.device.end import end_of
+from workers.device.kinds import WORK
 from workers.fleet.probe import ThisMachine
-from workers.jobs import assess, datatable, doi, inspect, passes, reproduce, schedule, tune
-from workers.jobs.errors import JobFailure
+from workers.jobs import assess, datatable, doi, inspect
+from workers.jobs.device import device_settings
+from workers.jobs.hub import RegistryHub, refusals
 from workers.jobs.lease import Lease
 from workers.jobs.slots import inspection_slot
 
 logger = logging.getLogger(__name__)
 
-
-class _Work(Protocol):
-    def __call__(
-        self, ticket: JobTicket, lease: Lease, here: ThisMachine | None
-    ) -> dict[str, Any]: ...
-
-
-WORK: dict[str, _Work] = {
+#: Kind of a job of the hub itself to its work; those of targets are in :data:`WORK`.
+HUB_WORK: Final[dict[str, Callable[[RegistryHub], dict[str, Any]]]] = {
     "inspect": inspect.work,
     "tables": datatable.work,
-    "tune": tune.work,
-    "schedule": schedule.work,
-    "passes": passes.work,
-    "reproduce": reproduce.work,
     "doi": doi.work,
     "assess": assess.work,
-}
-
-# Called after a success, when the lease has ended.
-_AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
-    "inspect": (inspect.after, assess.after_change),
-    "tables": (assess.after_change,),
-    "tune": (
-        tune.plan_repetition,
-        reproduce.plan_after_search,
-        schedule.plan_after_search,
-        passes.plan_after_search,
-        assess.after_change,
-    ),
-    "reproduce": (assess.after_change,),
-    "doi": (assess.after_change,),
-    "assess": (assess.after,),
 }
 
 
@@ -96,50 +67,35 @@ def one(kinds: list[JobKind], *, here: ThisMachine | None, is_quick: bool = Fals
 def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
     """Run one claimed job and report how it ended; failures of the job are not raised."""
     logger.info("%s %s: attempt %d", ticket.kind, ticket.mlmodel, ticket.attempt)
+    end = end_of(ticket, lambda: _complete(ticket, here))
     try:
+        if end.failure is not None:
+            job_fail(
+                job_uuid=ticket.job_uuid,
+                fence=ticket.fence,
+                failure_class=FailureClass(end.failure.failure_class),
+                code=end.failure.code,
+                detail=end.failure.detail,
+            )
+        elif end.outcome == "released":
+            # Ended at once rather than when the lease expires.
+            job_release(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    except Conflict as error:
+        logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
+
+
+def _complete(ticket: JobTicket, here: ThisMachine | None) -> dict[str, Any]:
+    with refusals():
         with Lease(ticket) as lease:
-            result = WORK[ticket.kind](ticket, lease, here)
-        job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
-        logger.info("%s %s: %s", ticket.kind, ticket.mlmodel, result["summary"])
-        for follow in _AFTER.get(ticket.kind, ()):
-            follow(ticket)
-    except LeaseLost as error:
-        logger.warning("%s", error)
-    except Cancelled as error:
-        logger.warning("%s", error)
-        _release(ticket)
-    except (JobFailure, ReferenceFailed, CandidateFailed) as error:
-        _fail(ticket, JobFailure.of(error))
-    except InfrastructureFailed as error:
-        _fail(ticket, JobFailure("infrastructure", "internal_error", str(error)))
-    except RegistryError as error:
-        if isinstance(error, Conflict):
-            logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
-        else:
-            _fail(ticket, JobFailure("invalid", error.code, str(error)))
-    except Exception as error:
-        # An unexpected error counts as a failure of the infrastructure: a retry may succeed.
-        logger.exception("%s %s broke", ticket.kind, ticket.mlmodel)
-        detail = f"{type(error).__name__}: {error}"
-        _fail(ticket, JobFailure("infrastructure", "internal_error", detail))
+            result = _work(RegistryHub(ticket, lease), here)
+        job_complete(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
+    logger.info("%s %s: %s", ticket.kind, ticket.mlmodel, result["summary"])
+    return result
 
 
-def _fail(ticket: JobTicket, failure: JobFailure) -> None:
-    try:
-        job_fail(
-            job_uuid=ticket.job_uuid,
-            fence=ticket.fence,
-            failure_class=FailureClass(failure.failure_class),
-            code=failure.code,
-            detail=failure.detail,
-        )
-    except Conflict as error:
-        logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
-
-
-def _release(ticket: JobTicket) -> None:
-    """End a cancelled job at once rather than when its lease expires."""
-    try:
-        job_release(job_uuid=ticket.job_uuid, fence=ticket.fence)
-    except Conflict as error:
-        logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
+def _work(hub: RegistryHub, here: ThisMachine | None) -> dict[str, Any]:
+    kind = hub.ticket.kind
+    if kind in HUB_WORK:
+        return HUB_WORK[kind](hub)
+    assert here is not None  # noqa: S101 - jobs of a target are claimed for a machine only
+    return WORK[kind](hub, device_settings(), here)

@@ -9,8 +9,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from django.conf import settings
 
-from registry.services.webhook.delivery import delivery_claim, delivery_end, delivery_sweep
-from registry.tickets import DeliveryTicket
+from registry.services.webhook.delivery import (
+    DeliveryTicket,
+    delivery_claim,
+    delivery_end,
+    delivery_sweep,
+)
 from workers.jobs.post import NotSent, post
 
 logger = logging.getLogger(__name__)

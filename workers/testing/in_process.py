@@ -13,12 +13,19 @@ from workers.engine import child_work
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
+from workers.engine.othermachine import OtherMachine
 
 
 class InProcessDevice(LocalDevice):
     """A local device that builds and runs in this process."""
 
-    def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:  # noqa: ARG002
+    def _child(
+        self,
+        folder: Path,
+        *readable: Path,
+        programs: bool = False,  # noqa: ARG002
+        other: OtherMachine | None = None,  # noqa: ARG002
+    ) -> Child:
         self.isolation = "rlimits"
         return cast("Child", _InProcessChild((folder, *readable)))
 

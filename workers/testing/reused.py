@@ -13,6 +13,7 @@ from workers.engine import child_work
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
+from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Backend
 from workers.engine.requests import TuningRequest
 
@@ -61,7 +62,12 @@ class ReusedDevice(LocalDevice):
         super().__init__(request, backends, scratch)
         self._reused = reused
 
-    def _child(self, *_: Path, programs: bool = False) -> Child:  # noqa: ARG002
+    def _child(
+        self,
+        *_: Path,
+        programs: bool = False,  # noqa: ARG002
+        other: OtherMachine | None = None,  # noqa: ARG002
+    ) -> Child:
         child = self._reused.get(self._code_folders, programs=any(self._programs.values()))
         self.isolation = child.isolation
         return cast("Child", _BorrowedChild(self._reused, child))

@@ -85,6 +85,10 @@ class TrialStoreContract(ABC):
     def test_a_new_search_has_no_trials(self) -> None:
         assert not self.make().trials()
 
+    def test_a_candidate_that_only_began_is_no_trial(self) -> None:
+        self.make().begin(make_trial(0).candidate)
+        assert not self.make().trials()
+
     def test_what_was_measured_comes_back_as_it_was(self) -> None:
         trial = make_trial(0, tolerance="int8")
         self.make().add(trial)

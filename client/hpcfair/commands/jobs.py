@@ -1,11 +1,10 @@
-"""Commands for jobs and targets."""
+"""Commands for jobs."""
 
 from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
-from hpcfair import machine
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say
 from hpcfair.explain import ratio_text
@@ -49,7 +48,7 @@ def list_(
         str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
     ] = None,
     kind: Annotated[
-        str | None, Option(help="inspect, tune, schedule, passes, reproduce, assess or doi.")
+        str | None, Option(help="inspect, tune, schedule, passes, reproduce, run, assess or doi.")
     ] = None,
     target: Annotated[str | None, Option()] = None,
     limit: Annotated[int, Option(min=1)] = 30,
@@ -124,29 +123,6 @@ def cancel(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
         emit_json(document_of(job))
     else:
         say(f"{job.title}: {job.state}.")
-
-
-def targets(context: typer.Context, as_json: Json = False) -> None:
-    """List the targets of the hub and mark the one of this machine."""
-    rows = client_of(context).targets()
-    own = machine.target_slug(machine.describe())
-    if as_json:
-        emit_json({"targets": rows, "this_machine": own})
-        return
-    emit_table(
-        ("target", "what", "enabled", "here"),
-        (
-            (
-                target.slug,
-                target.title,
-                "yes" if target.enabled else "no",
-                "this machine" if target.slug == own else "",
-            )
-            for target in rows
-        ),
-    )
-    if own not in {target.slug for target in rows}:
-        say(f"This machine is {own}, which the hub does not know.")
 
 
 def _table(jobs: list[Job]) -> None:

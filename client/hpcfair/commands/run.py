@@ -97,7 +97,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the best build on arrays in a file."""
-    inputs = _read(arrays)
+    inputs = read_inputs(arrays)
     limits = limits_of(tolerance, min_accuracy)
     with load_model(
         context, name, revision, target, limits, signed=signed, isolated=isolated
@@ -106,7 +106,7 @@ def run(
         outputs = model.run(inputs)
         spent_ms = (time.perf_counter() - start) * 1e3
     if output is not None:
-        _write(output, outputs)
+        write_outputs(output, outputs)
     rows = [(key, str(value.dtype), list(value.shape)) for key, value in outputs.items()]
     if as_json:
         listed = [{"name": key, "dtype": dtype, "shape": shape} for key, dtype, shape in rows]
@@ -151,7 +151,7 @@ def load_model(
     )
 
 
-def _read(path: Path) -> Any:
+def read_inputs(path: Path) -> Any:
     """An array, or arrays by name; of a samples file, its inputs."""
     try:
         # NumPy leaves a file open that it opens itself and cannot read.
@@ -170,7 +170,7 @@ def _read(path: Path) -> Any:
     return inputs or arrays
 
 
-def _write(path: Path, outputs: dict[str, Array]) -> None:
+def write_outputs(path: Path, outputs: dict[str, Array]) -> None:
     """Write arrays by name; text as text, because a pickle would be refused when it is read."""
     arrays = {key: a.astype(str) if a.dtype == object else a for key, a in outputs.items()}
     with local_files(path.parent):

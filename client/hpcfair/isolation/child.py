@@ -25,7 +25,14 @@ from typing import Any, ClassVar, Self, get_args
 from hpcfair.isolation import wire
 from hpcfair.isolation.errors import ChildFailed, FailureClass
 from hpcfair.isolation.limits import Limits
-from hpcfair.isolation.process import cpu_seconds, failure_of, kill, peak_bytes_here, start
+from hpcfair.isolation.process import (
+    Interpreter,
+    cpu_seconds,
+    failure_of,
+    kill,
+    peak_bytes_here,
+    start,
+)
 from hpcfair.isolation.pump import Pump
 from hpcfair.isolation.sandbox import LAYERS, LEVELS
 from hpcfair.isolation.watch import UsageWatch
@@ -52,6 +59,7 @@ class IsolatedChild:
         gpu: Whether it may use the machine's GPUs.
         layers: The layers of the sandbox to use if the kernel has them. Tests leave layers out to
             show what an older kernel leaves unprotected.
+        interpreter: The Python that runs it; by default this process's.
 
     Attributes:
         isolation: The isolation level, one of :data:`hpcfair.isolation.sandbox.LEVELS`.
@@ -71,6 +79,7 @@ class IsolatedChild:
         programs: bool = False,
         gpu: bool = False,
         layers: Sequence[str] = LAYERS,
+        interpreter: Interpreter | None = None,
     ) -> None:
         self._limits = limits
         self._tail = bytearray()
@@ -90,7 +99,7 @@ class IsolatedChild:
             "layers": list(layers),
         }
         try:
-            self._process = start(self._workspace)
+            self._process = start(self._workspace, interpreter or Interpreter.here())
             self._watch = UsageWatch(self._process.pid, limits, self._workspace, programs=programs)
             greeting = self._exchange([json.dumps(hello).encode() + b"\n"], _START_S)
         except (OSError, ChildFailed) as failure:

@@ -7,24 +7,47 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from hpcfair.isolation.child_serve import lacks_memory
 from hpcfair.isolation.errors import ChildFailed, FailureClass
 from hpcfair.isolation.limits import Limits
 
-#: The only environment variables that a child inherits: others may hold secrets.
-_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+#: The only environment variables that a child inherits: others may hold secrets. ``QEMU_CPU`` names
+#: the processor that a user-mode emulator offers.
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "QEMU_CPU")
 
 
-def start(workspace: Path) -> subprocess.Popen[bytes]:
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that runs a child.
+
+    Attributes:
+        command: Its program, after any command that enters a container. That command must become
+            the interpreter (``exec``) instead of starting another process, and must see the
+            child's folders under the same paths.
+        path: Folders from which it imports, besides its own.
+    """
+
+    command: tuple[str, ...]
+    path: tuple[Path, ...]
+
+    @classmethod
+    def here(cls) -> Self:
+        """This process's interpreter, with its import paths."""
+        return cls((sys.executable,), tuple(Path(entry).absolute() for entry in sys.path))
+
+
+def start(workspace: Path, interpreter: Interpreter) -> subprocess.Popen[bytes]:
     """Start a child in ``workspace``, with non-blocking pipes; raises OSError if that is
     impossible."""
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     environment |= {
         "HOME": str(workspace),
         "TMPDIR": str(workspace / "tmp"),
-        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        "PYTHONPATH": os.pathsep.join(map(str, interpreter.path)),
         # Repeated builds must give the same bytes.
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -32,7 +55,7 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
-        [sys.executable, "-P", "-X", "faulthandler", "-m", "hpcfair.isolation.child_main"],
+        [*interpreter.command, "-P", "-X", "faulthandler", "-m", "hpcfair.isolation.child_main"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

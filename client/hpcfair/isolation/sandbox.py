@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcfair.isolation import landlock, seccomp
+from hpcfair.isolation import emulator, landlock, seccomp
 from hpcfair.isolation.limits import Limits
 
 #: Isolation levels, weakest first.
@@ -91,7 +91,8 @@ def confine(policy: Policy) -> str:
     if sys.platform != "linux":
         return "rlimits"
     threads = len(list(Path("/proc/self/task").iterdir()))
-    if threads != 1:
+    # An emulator has a thread of its own. The layers that it offers do not depend on threads.
+    if threads != 1 and not emulator.is_present(Path("/"), os.uname().machine):
         raise RuntimeError(f"confine() needs a process with one thread, this one has {threads}")
     with suppress(OSError):
         # When memory runs out, this process is killed before its parent, but after one that

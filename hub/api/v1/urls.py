@@ -17,8 +17,18 @@ from hub.api.v1.results import (
     trial,
 )
 from hub.api.v1.storage import blob
-from hub.api.v1.work import device, job, target
-from registry.ids import SHA256_PATTERN
+from hub.api.v1.work import (
+    agent,
+    agentblob,
+    agentclaim,
+    agentjob,
+    bundle,
+    device,
+    job,
+    run,
+    target,
+)
+from registry.ids import SHA256_PATTERN, UUID_PATTERN
 
 MODEL = "models/<str:namespace>/<str:name>"
 DATASET = "datasets/<str:namespace>/<str:name>"
@@ -54,6 +64,7 @@ urlpatterns = [
     path(f"{MODEL}/records", record.ModelRecordsView.as_view()),
     path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
     path(f"{MODEL}/tune", job.TuneView.as_view()),
+    path(f"{MODEL}/runs", run.RunsView.as_view()),
     path(f"{MODEL}/doi", doi.DoiView.as_view()),
     path(f"{DATASET}/identifiers", identifier.DatasetIdentifiersView.as_view()),
     path("identifiers/<path:identifier>", identifier.IdentifierView.as_view()),
@@ -67,11 +78,32 @@ urlpatterns = [
     path("builds/<uuid:uuid>/call-sites", profile.CallSitesView.as_view()),
     path("targets", target.TargetsView.as_view()),
     path("targets/<str:slug>", target.TargetView.as_view()),
+    path("device-codes", device.DeviceCodesView.as_view()),
     path("devices", device.DevicesView.as_view()),
     path("devices/<path:device>", device.DeviceView.as_view()),
+    path("agent/enrol", agent.AgentEnrolView.as_view()),
+    path("agent/hello", agent.AgentHelloView.as_view()),
+    path("agent/check", agent.AgentCheckView.as_view()),
+    path("agent/leave", agent.AgentLeaveView.as_view()),
+    path("agent/claim", agentclaim.AgentClaimView.as_view()),
+    path("agent/heartbeat", agentclaim.AgentHeartbeatView.as_view()),
+    path("agent/jobs/<uuid:uuid>/read/<str:operation>", agentjob.AgentReadView.as_view()),
+    path("agent/jobs/<uuid:uuid>/write/<str:operation>", agentjob.AgentWriteView.as_view()),
+    path("agent/jobs/<uuid:uuid>/end", agentjob.AgentEndView.as_view()),
+    re_path(
+        rf"^agent/jobs/(?P<uuid>{UUID_PATTERN})/blobs/(?P<sha256>{SHA256_PATTERN})$",
+        agentblob.AgentBlobView.as_view(),
+    ),
+    path("bundles", bundle.BundlesView.as_view()),
+    path("bundles/<uuid:uuid>", bundle.BundleView.as_view()),
+    path("bundles/<uuid:uuid>/file", bundle.BundleFileView.as_view()),
+    path("bundles/<uuid:uuid>/results", bundle.BundleResultsView.as_view()),
+    path("bundles/<uuid:uuid>/cancel", bundle.BundleCancelView.as_view()),
     path("jobs", job.JobsView.as_view()),
     path("jobs/<uuid:uuid>", job.JobView.as_view()),
     path("jobs/<uuid:uuid>/cancel", job.JobCancelView.as_view()),
+    path("jobs/<uuid:uuid>/run", run.RunView.as_view()),
+    path("jobs/<uuid:uuid>/run/outputs", run.RunOutputsView.as_view()),
     path("jobs/<uuid:uuid>/trials", trial.JobTrialsView.as_view()),
     path("jobs/<uuid:uuid>/events", job.JobEventsView.as_view()),
     path("trials/<uuid:uuid>", trial.TrialView.as_view()),

@@ -17,6 +17,8 @@ _COUNTED = {
     "models": "models and data sets",
     "jobs": "a person's jobs that wait or run",
     "uploads": "a person's incomplete uploads",
+    "run_mib": "MiB of inputs and outputs of a person's runs on devices",
+    "run_seconds": "seconds of a person's runs on devices in a day",
 }
 
 
@@ -35,7 +37,7 @@ class Command(BaseCommand):
         )
         for what, about in _COUNTED.items():
             parser.add_argument(
-                f"--{what}",
+                f"--{what.replace('_', '-')}",
                 type=_number,
                 metavar="NUMBER|default|none",
                 default=argparse.SUPPRESS,

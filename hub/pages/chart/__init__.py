@@ -2,10 +2,12 @@
 
 from hub.pages.chart.bars import Part, bars
 from hub.pages.chart.course import course
+from hub.pages.chart.durations import run_durations
 from hub.pages.chart.figure import Chart, LinkedText
 from hub.pages.chart.histogram import histogram
 from hub.pages.chart.pareto import pareto
 from hub.pages.chart.scores import ScoredRun, distribution, history
+from hub.pages.chart.utilisation import utilisation
 
 __all__ = [
     "Chart",
@@ -18,4 +20,6 @@ __all__ = [
     "histogram",
     "history",
     "pareto",
+    "run_durations",
+    "utilisation",
 ]

@@ -98,6 +98,13 @@ class Axis:
             **more,
         }
 
+    def count_option(self) -> Option:
+        """The axis for ECharts if it shows counts; its ticks are whole numbers."""
+        ticks = [tick for tick in linear_ticks(self.low, self.high) if tick == int(tick)]
+        values = {"customValues": ticks, "texts": [f"{tick:.0f}" for tick in ticks]}
+        marks = {"axisLabel": values, "axisTick": {"customValues": ticks}}
+        return self.option() | marks | {"splitLine": {"show": False}}
+
 
 def log_axis(
     name: str, values: list[float], label: Callable[[float], str] = plain, *, margin: float = 1.15

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import inf
 from statistics import quantiles
 
-from hub.pages.chart.axis import Axis, linear_ticks, log_axis, ratio_label
+from hub.pages.chart.axis import Axis, log_axis, ratio_label
 from hub.pages.chart.figure import (
     Chart,
     Key,
@@ -60,7 +60,7 @@ def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
         description=_description(measured, failed),
         caption=_caption(len(ratios), outliers, y.high) + _failures([*stopped, *failed]),
         option=plain_option(
-            _trial_axis(x),
+            x.count_option(),
             [y.option(is_vertical=True), {"type": "value", "min": 0, "max": 1, "show": False}],
             series,
         ),
@@ -92,14 +92,6 @@ def _cap(ratios: Sequence[float]) -> float:
 def _is_stopped(trial: Trial) -> bool:
     """Whether the trial was stopped because it was slower than the others, which is no failure."""
     return trial.outcome == TrialOutcome.PRUNED
-
-
-def _trial_axis(x: Axis) -> Option:
-    # Trials are counted: half numbers are no ticks.
-    ticks = [tick for tick in linear_ticks(x.low, x.high) if tick == int(tick)]
-    values = {"customValues": ticks, "texts": [f"{tick:.0f}" for tick in ticks]}
-    option = x.option() | {"axisLabel": values, "axisTick": {"customValues": ticks}}
-    return option | {"splitLine": {"show": False}}
 
 
 def _backends(measured: Sequence[Trial], y: Axis) -> list[Option]:

@@ -37,6 +37,16 @@
     });
   }
 
+  // When a live part is replaced, its tables keep their horizontal scroll positions.
+  const positions = new Map();
+  const boxes = () => document.querySelectorAll(".scroll[id]");
+  document.addEventListener("htmx:beforeSwap", () => {
+    for (const box of boxes()) positions.set(box.id, box.scrollLeft);
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    for (const box of boxes()) box.scrollLeft = positions.get(box.id) ?? 0;
+  });
+
   const close = (menu) => { menu.open = false; };
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".menu[open]")) {

@@ -1,13 +1,11 @@
-"""Best builds: the rule of :mod:`registry.selectors.results.choice` applied to published builds."""
+"""Best builds: the rule of :mod:`hpcfair.choice` applied to published builds."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from registry.selectors.access import Actor, readable_repositories
-from registry.selectors.results.build import with_relations
-from registry.selectors.results.choice import (
+from hpcfair.choice import (
     BuildFacts,
     LoadRequest,
     TargetFacts,
@@ -15,9 +13,12 @@ from registry.selectors.results.choice import (
     best_of_each_class,
     choose,
 )
+from registry.selectors.access import Actor, readable_repositories
+from registry.selectors.results.build import with_relations
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.inconclusive import inconclusive_classes
-from registry.selectors.results.reproduction import latest_outcomes
+from registry.selectors.results.reproduction import standings
+from registry.selectors.work.target import emulated_targets
 from registry.states import RefKind, ToleranceClass
 from registry.tables import BestBuild, Build, Graph, Ref, Revision, Target
 
@@ -108,7 +109,8 @@ def best_at_heads(
     builds = {build.pk: build for build in rows.defer("runtime_options", "provenance")}
     return {
         (owner_of[graph], target_key): {
-            tolerance: builds[best.key] for tolerance, best in best_of_each_class(facts).items()
+            ToleranceClass(tolerance): builds[best.key]
+            for tolerance, best in best_of_each_class(facts).items()
         }
         for (graph, target_key), facts in _by_network(builds.values()).items()
     }
@@ -123,7 +125,8 @@ def largest_gains(
 ) -> list[Build]:
     """The best builds of all readable models within ``tolerance``, by ratio; no baselines.
 
-    They have target, model and record. Reads the table of best builds.
+    They have target, model and record. Without ``target``, those of emulated machines are left out.
+    Reads the table of best builds.
     """
     rows = BestBuild.objects.filter(tolerance=tolerance, ratio__lt=1)
     if actor is not None:
@@ -131,6 +134,8 @@ def largest_gains(
         rows = rows.filter(Exists(readable_repositories(actor).filter(pk=OuterRef("mlmodel"))))
     if target is not None:
         rows = rows.filter(target=target)
+    elif emulated := emulated_targets():
+        rows = rows.exclude(target__in=emulated)
     rows = rows.select_related(
         "build__graph__revision__mlmodel__namespace", "build__target", "build__record"
     ).defer("build__record__document", "build__record__envelope")
@@ -159,7 +164,7 @@ def _by_network(builds: Iterable[Build]) -> dict[tuple[int, int], list[BuildFact
 
 def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
     """What the rule of the best build depends on, of each build, in order; in one query."""
-    outcomes = latest_outcomes(builds)
+    standing = standings(builds)
     return [
         BuildFacts(
             key=build.pk,
@@ -167,7 +172,8 @@ def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
             ratio=build.ratio,
             verdict=build.verdict,
             is_baseline=build.is_baseline,
-            reproduction=outcomes.get(build.pk, ""),
+            reproduction=standing[build.pk][0],
+            is_trusted=standing[build.pk][1],
             runtime=build.runtime,
             backend=build.candidate["backend"],
             relative_error=build.deviation.get("relative_l2"),

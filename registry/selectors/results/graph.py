@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from hpcfair.tickets import GraphFacts
 from registry.fair.parts import NetworkDescription, TensorDescription
 from registry.tables import Graph, Revision
-from registry.tickets import GraphFacts
 
 
 def graph_of(revision: Revision) -> Graph | None:

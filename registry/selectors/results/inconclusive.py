@@ -39,7 +39,7 @@ def all_inconclusive(revisions: Collection[int]) -> dict[int, Inconclusive]:
 
 def inconclusive_candidates(job_uuid: str) -> list[dict[str, Any]]:
     """What a job measures again: the inconclusive candidates of the newest search that succeeded
-    for its revision and target. As :func:`workers.jobs.inconclusive.inconclusive_of` returns
+    for its revision and target. As :func:`workers.device.inconclusive.inconclusive_of` returns
     them."""
     job = Job.objects.get(uuid=parse_uuid(job_uuid))
     rows = Job.objects.filter(

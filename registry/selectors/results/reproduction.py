@@ -5,12 +5,12 @@ from typing import Any
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
+from hpcfair.tickets import BuildTicket, FileTicket
 from registry.ids import parse_uuid
 from registry.schemas import sha256_of
 from registry.selectors.results.graph import graph_of
 from registry.states import ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Revision, Target
-from registry.tickets import BuildTicket, FileTicket
 
 
 def toolchain_of(tools: Mapping[str, str]) -> str:
@@ -23,9 +23,15 @@ def latest_of(builds: Iterable[Build]) -> dict[int, Reproduction]:
     return {row.build_id: row for row in _latest(builds).select_related("job__device")}
 
 
-def latest_outcomes(builds: Iterable[Build]) -> dict[int, str]:
-    """For lists: key of a build to the outcome of its newest reproduction, if there is one."""
-    return dict(_latest(builds).values_list("build_id", "outcome"))
+def standings(builds: Iterable[Build]) -> dict[int, tuple[str, bool]]:
+    """For lists: key of a build to the outcome of its newest reproduction ("" if there is none) and
+    whether the device that measured it is trusted; in one query."""
+    rows = Build.objects.filter(pk__in=[build.pk for build in builds])
+    columns = (Subquery(_newest("pk", "outcome")), "record__device__is_trusted")
+    return {
+        key: (outcome or "", is_trusted is not False)
+        for key, outcome, is_trusted in rows.values_list("pk", *columns)
+    }
 
 
 def history(build: Build) -> QuerySet[Reproduction]:
@@ -51,7 +57,7 @@ def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
         graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
     )
     rows = rows.prefetch_related("files__blob").order_by("-is_baseline", "pk")
-    return tuple(_ticket(build) for build in rows)
+    return tuple(build_ticket(build) for build in rows)
 
 
 def outcomes_of_job(job_uuid: str) -> dict[str, str]:
@@ -90,14 +96,17 @@ def _latest(builds: Iterable[Build]) -> QuerySet[Reproduction]:
 
 
 def _newest(build: str, column: str) -> QuerySet[Reproduction, Any]:
-    """``column`` of the newest reproduction of the build that the outer row's ``build`` names."""
+    """``column`` of the newest reproduction by a trusted device, of the build that the outer row's
+    ``build`` names."""
     rows = Reproduction.objects.filter(build=OuterRef(build))
+    rows = rows.exclude(job__device__is_trusted=False)
     newest = rows.order_by(F("created_at").desc(), F("pk").desc())
     first: QuerySet[Reproduction, Any] = newest.values(column)[:1]
     return first
 
 
-def _ticket(build: Build) -> BuildTicket:
+def build_ticket(build: Build) -> BuildTicket:
+    """The ticket of a published build."""
     files = sorted(build.files.all(), key=lambda file: file.path)
     return BuildTicket(
         uuid=str(build.uuid),

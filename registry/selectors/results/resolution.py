@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from hpcfair.choice import LoadRequest
 from registry.errors import NotFound
 from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
-from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.runnable import NotRunnable, not_runnable
 from registry.tables import BuildFile, File, Graph, Revision

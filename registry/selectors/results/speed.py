@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from registry.selectors.results.choice import BuildFacts, best_of_each_class
+from hpcfair.choice import BuildFacts, best_of_each_class
 from registry.states import ToleranceClass
 
 

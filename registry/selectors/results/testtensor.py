@@ -1,22 +1,14 @@
 """Reads of test tensors: inputs of a network and the expected outputs."""
 
-import re
 from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
+from hpcfair.tickets import FileTicket, TensorTicket, parse_test_path
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.results.graph import graph_of
-from registry.states import TensorSide
 from registry.tables import Graph, Job, Revision, TestTensor
-from registry.tickets import FileTicket, TensorTicket
-
-# At most six digits, as services accept them.
-_NUMBER = "0|[1-9][0-9]{0,5}"
-_PATH = re.compile(
-    rf"test_data_set_(?P<number>{_NUMBER})/(?P<side>input|output)_(?P<index>{_NUMBER})\.pb"
-)
 
 
 def tests_of(graph: Graph) -> QuerySet[TestTensor]:
@@ -44,16 +36,9 @@ def by_set(rows: Iterable[TestTensor]) -> dict[int, list[TestTensor]]:
 
 
 def test_path(row: TestTensor) -> str:
-    """Path below ``/<namespace>/<name>/tests/<commit id>/``, as the ONNX format names it."""
+    """Path below ``/<namespace>/<name>/tests/<commit id>/``, as the ONNX format names it; the
+    inverse of :func:`hpcfair.tickets.parse_test_path`."""
     return f"test_data_set_{row.number}/{row.side}_{row.index}.pb"
-
-
-def parse_test_path(path: str) -> tuple[int, TensorSide, int] | None:
-    """Number of the set, side and index of the tensor at ``path``; inverse of :func:`test_path`."""
-    match = _PATH.fullmatch(path)
-    if match is None:
-        return None
-    return int(match["number"]), TensorSide(match["side"]), int(match["index"])
 
 
 def tensor_get(revision: Revision, path: str) -> TestTensor:

@@ -10,8 +10,10 @@ from django.db.models import F, QuerySet
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_trials
+from registry.selectors.results.graph import graph_of
+from registry.selectors.work.target import emulated_targets
 from registry.states import TrialOutcome
-from registry.tables import Graph, Trial
+from registry.tables import Graph, Job, Trial
 
 #: Columns of a trial, as ``trial_add`` takes them and the engine reads them.
 TRIAL_COLUMNS = (
@@ -42,15 +44,23 @@ def trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
     return list(rows.values(*TRIAL_COLUMNS))
 
 
-def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, Any]]:
-    """``{"candidate", "ratio", "tolerance"}`` of candidates measured with the same key, by ratio.
+def history(search_key: str, job: Job) -> list[dict[str, Any]]:
+    """``{"candidate", "ratio", "tolerance"}`` of candidates that other jobs on the same network and
+    target measured with the same key, by ratio.
 
     A candidate of several jobs has its mean ratio, because the lowest of several noisy values is
     biased. Disturbed measurements are left out.
     """
-    rows = _undisturbed().filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
-    if exclude_job:
-        rows = rows.exclude(job__uuid=parse_uuid(exclude_job))
+    graph = graph_of(job.revision)
+    # Equal keys imply this, but the key comes from a device and is not trusted.
+    same = Graph.objects.filter(graph_hash=graph.graph_hash if graph else "", is_primary=True)
+    rows = _undisturbed().filter(
+        search_key=search_key,
+        outcome=TrialOutcome.MEASURED,
+        target=job.target_id,
+        job__revision__in=same.values("revision"),
+    )
+    rows = rows.exclude(job=job)
     candidates: dict[str, dict[str, Any]] = {}
     ratios: dict[str, list[float]] = {}
     columns = ("config_sha256", "candidate", "tolerance", "ratio")
@@ -66,8 +76,8 @@ def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, A
 def experience(search_key: str, target: str) -> list[dict[str, Any]]:
     """The newest trials of other keys: of other networks, toolchains and targets.
 
-    Those of ``target`` (a slug) come first. Failures of the infrastructure, disturbed measurements
-    and networks without a stored graph are left out.
+    Those of ``target`` (a slug) come first. Failures of the infrastructure, disturbed measurements,
+    other targets of emulated machines and networks without a stored graph are left out.
 
     Returns:
         ``{"candidate", "outcome", "tolerance", "ratio", "duration_s", "target", "features",
@@ -84,8 +94,10 @@ def experience(search_key: str, target: str) -> list[dict[str, Any]]:
         )
     )  # fmt: skip
     here = rows.filter(target__slug=target)[:_EXPERIENCE_DEPTH]
-    elsewhere = rows.exclude(target__slug=target)[:_ELSEWHERE_DEPTH]
-    rows_read: list[dict[str, Any]] = [dict(row) for row in (*here, *elsewhere)]
+    elsewhere = rows.exclude(target__slug=target)
+    if emulated := emulated_targets():
+        elsewhere = elsewhere.exclude(target__in=emulated)
+    rows_read: list[dict[str, Any]] = [dict(row) for row in (*here, *elsewhere[:_ELSEWHERE_DEPTH])]
     networks = _networks({row["job__revision"] for row in rows_read})
     counts: Counter[tuple[str, str]] = Counter()
     trials = []

@@ -68,7 +68,7 @@ def speeds_of(
     """Key of an MLModel to its :class:`Speed`; models without builds are left out. One query.
 
     Args:
-        target: Slug; ``None`` for the target of the lowest latency.
+        target: Slug; ``None`` for the target of the lowest latency, of those of real machines.
         tolerance: The laxest tolerance class that is accepted.
     """
     return speeds_in(best_rows(mlmodels, {tolerance}), target, tolerance)
@@ -80,7 +80,13 @@ def best_rows(mlmodels: Iterable[MLModel], tolerances: Collection[str]) -> list[
     rows = BestBuild.objects.filter(mlmodel__in=keys, tolerance__in=tolerances)
     rows = rows.select_related("target", "build__record").only(
         *("mlmodel", "tolerance", "p50_ns", "ratio", "accuracy", "accuracy_reference"),
-        *("target__slug", "build__uuid", "build__tolerance", "build__is_baseline"),
+        *(
+            "target__slug",
+            "target__is_emulated",
+            "build__uuid",
+            "build__tolerance",
+            "build__is_baseline",
+        ),
         *("build__record__ratio_low", "build__record__ratio_high"),
     )
     return list(rows.order_by("p50_ns", "pk"))
@@ -90,7 +96,8 @@ def speeds_in(rows: Iterable[BestBuild], target: str | None, tolerance: str) -> 
     """:func:`speeds_of` from :func:`best_rows`."""
     speeds: dict[int, Speed] = {}
     for row in rows:
-        if row.tolerance == tolerance and target in {None, row.target.slug}:
+        is_compared = not row.target.is_emulated if target is None else target == row.target.slug
+        if row.tolerance == tolerance and is_compared:
             speeds.setdefault(row.mlmodel_id, _speed(row))
     return speeds
 

@@ -15,7 +15,9 @@ from registry.tables import (
     Blob,
     BuildFile,
     File,
+    JobBundle,
     KernelCode,
+    RemoteRun,
     ScheduleTask,
     TestTensor,
     Upload,
@@ -73,6 +75,9 @@ def blobs_unreferenced() -> QuerySet[Blob]:
         | Exists(KernelCode.objects.filter(blob=this))
         | Exists(ScheduleTask.objects.filter(source=this))
         | Exists(TestTensor.objects.filter(blob=this))
+        | Exists(RemoteRun.objects.filter(inputs=this))
+        | Exists(RemoteRun.objects.filter(outputs=this))
+        | Exists(JobBundle.objects.filter(answers=this))
     )
 
 

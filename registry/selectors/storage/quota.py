@@ -2,13 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import Q, Sum
+from django.utils import timezone
 
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.states import JobState, NamespaceKind
-from registry.tables import Blob, File, Job, MLModel, Namespace, User
+from registry.tables import Blob, File, Job, MLModel, Namespace, RemoteRun, User
+
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ class Allowance:
     """How many of something there are, and may be.
 
     Attributes:
-        what: ``models``, ``jobs`` or ``uploads``; also the option of ``manage.py quota``.
+        what: Name of the quota, such as ``models``: column ``quota_<what>``, and, with hyphens, the
+            option of ``manage.py quota``.
         about: The same in words.
         limit: ``None``: unlimited.
     """
@@ -105,12 +111,46 @@ def uploads_allowed(person: User) -> Allowance:
     return Allowance("uploads", "incomplete uploads", person.parts_begun.count(), limit)
 
 
+def run_mib_allowed(person: User) -> Allowance:
+    """MiB of the inputs and outputs of a person's runs on devices."""
+    sizes = RemoteRun.objects.filter(owner=person).aggregate(
+        inputs=Sum("inputs__size_bytes"), outputs=Sum("outputs__size_bytes")
+    )
+    used_bytes = sum(size or 0 for size in sizes.values())
+    limit = _limit(_personal(person).quota_run_mib, settings.QUOTA_RUN_MIB)
+    return Allowance("run_mib", "MiB of inputs and outputs of runs", _mib(used_bytes), limit)
+
+
+def run_seconds_allowed(person: User) -> Allowance:
+    """Seconds that a person's runs took on devices in the last day. A run that has not ended counts
+    with its time limit."""
+    now = timezone.now()
+    rows = RemoteRun.objects.filter(owner=person)
+    rows = rows.filter(Q(job__ended_at=None) | Q(job__ended_at__gt=now - _DAY))
+    used_s = 0.0
+    for limit_s, started_at, ended_at in rows.values_list(
+        "limit_s", "job__started_at", "job__ended_at"
+    ):
+        if ended_at is None:
+            used_s += limit_s
+        elif started_at is not None:
+            used_s += (ended_at - started_at).total_seconds()
+    limit = _limit(_personal(person).quota_run_seconds, settings.QUOTA_RUN_SECONDS)
+    return Allowance("run_seconds", "seconds of runs on devices in a day", ceil(used_s), limit)
+
+
+def _mib(size_bytes: int) -> int:
+    """MiB, rounded up."""
+    return -(-size_bytes // 2**20)
+
+
 def allowances(namespace: Namespace) -> list[Allowance]:
     """All that a namespace has a limit of, apart from bytes; see :func:`usage`."""
     person = User.objects.filter(username=namespace.name).first()
     counted = [models_allowed(namespace)]
     if namespace.kind == NamespaceKind.USER and person is not None:
         counted += [jobs_allowed(person), uploads_allowed(person)]
+        counted += [run_mib_allowed(person), run_seconds_allowed(person)]
     return counted
 
 

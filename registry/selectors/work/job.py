@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
+from hpcfair.tickets import FileTicket, JobTicket
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
 from registry.selectors.results.graph import graph_facts, graph_of
-from registry.states import JOB_ENDED, JobKind, JobState, RefKind
+from registry.selectors.work.ban import banned_on
+from registry.states import JobKind, JobState, RefKind
 from registry.tables import (
     Graph,
     Job,
@@ -23,7 +25,7 @@ from registry.tables import (
     Target,
     Trial,
 )
-from registry.tickets import FileTicket, JobTicket
+from registry.transitions import JOB_ENDED
 
 #: Jobs of a revision among which the newest of each kind and target are looked for.
 _NEWEST_JOBS = 100
@@ -60,7 +62,8 @@ def jobs_of(
     if kind:
         rows = rows.filter(kind=kind)
     if target:
-        rows = rows.filter(target__slug=target)
+        # A subquery instead of a join, so that only the index of a target's jobs is read.
+        rows = rows.filter(target=Subquery(Target.objects.filter(slug=target).values("pk")[:1]))
     if mlmodel:
         namespace, _, name = mlmodel.partition("/")
         mlmodels = named(MLModel.objects.all(), name)
@@ -75,14 +78,16 @@ def latest_job(revision: Revision, kind: JobKind) -> Job | None:
 
 
 def open_jobs(revision: Revision) -> QuerySet[Job]:
-    """The revision's jobs that have not ended, oldest first."""
+    """The revision's jobs that have not ended, oldest first; without runs, which are private."""
     rows = Job.objects.filter(revision=revision, state__in=[JobState.QUEUED, JobState.LEASED])
-    return rows.select_related(*_RELATED).order_by("id")
+    return rows.exclude(kind=JobKind.RUN).select_related(*_RELATED).order_by("id")
 
 
 def newest_jobs(revision: Revision) -> list[Job]:
-    """The newest ended job of each kind and target of a revision, unless a newer one is open."""
-    rows = Job.objects.filter(revision=revision).select_related("target").order_by("-id")
+    """The newest ended job of each kind and target of a revision, unless a newer one is open; runs,
+    which are private, are left out."""
+    rows = Job.objects.filter(revision=revision).exclude(kind=JobKind.RUN)
+    rows = rows.select_related("target").order_by("-id")
     newest: dict[tuple[str, int | None], Job] = {}
     for job in rows.defer("result")[:_NEWEST_JOBS]:
         newest.setdefault((job.kind, job.target_id), job)
@@ -161,4 +166,10 @@ def job_ticket(job: Job) -> JobTicket:
         graph=graph_facts(graph) if graph else None,
         card=revision.card,
         yields=job.yields,
+        settings={
+            "tune_budget_s": float(settings.TUNE_BUDGET_S),
+            "schedule_s": float(settings.SCHEDULE_S),
+            "passes_s": float(settings.PASSES_S),
+        },
+        banned=banned_on(job.target) if job.target else (),
     )

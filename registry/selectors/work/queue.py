@@ -5,18 +5,26 @@ of their due times, jobs by that of their flow, and counts end at a limit.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from registry import fairshare
 from registry.fairshare import FlowState
 from registry.ids import parse_uuid
-from registry.states import HUB_JOBS, DeviceHealth, JobKind, JobState
+from registry.selectors.work.waitreason import (
+    TargetService,
+    ahead_reason,
+    next_in_line,
+    obstacle,
+    pause_reason,
+    services_of,
+    start_forecast,
+)
+from registry.states import HUB_JOBS, JobKind, JobState
 from registry.tables import Job, JobFlow, JobQueue, Target
 
 #: Limit of counts of jobs ahead; the number of jobs in farther positions is not determined.
@@ -46,22 +54,39 @@ def queue_name(kind: JobKind, target: Target | None) -> str:
     return f"hub.{kind}" if kind in HUB_JOBS or target is None else f"target.{target.slug}"
 
 
-def due_jobs(kinds: list[JobKind], *, is_quick: bool = False) -> QuerySet[Job]:
-    """Jobs that may be claimed now; ``is_quick``: without those that have yielded."""
-    due = Q(not_before=None) | Q(not_before__lte=timezone.now())
-    rows = Job.objects.filter(due, state=JobState.QUEUED, kind__in=kinds)
-    return rows.filter(yields=0) if is_quick else rows
+@dataclass(frozen=True, slots=True)
+class DueJobs:
+    """Which queued jobs a worker may claim.
+
+    Attributes:
+        is_quick: Whether to leave out jobs that have yielded.
+        fitting: Keys of the requirements that the worker's device meets; ``None``: all.
+        cached: Digests of files that the worker's machine has.
+    """
+
+    kinds: tuple[JobKind, ...]
+    is_quick: bool = False
+    fitting: Collection[int] | None = None
+    cached: frozenset[str] = frozenset()
+
+    def rows(self) -> QuerySet[Job]:
+        """These jobs, as far as their pauses have ended."""
+        due = Q(not_before=None) | Q(not_before__lte=timezone.now())
+        rows = Job.objects.filter(due, state=JobState.QUEUED, kind__in=self.kinds)
+        if self.is_quick:
+            rows = rows.filter(yields=0)
+        if self.fitting is not None:
+            rows = rows.filter(Q(requirement=None) | Q(requirement__in=self.fitting))
+        return rows
 
 
-def flows_due(
-    queue: JobQueue, kinds: list[JobKind], *, is_quick: bool = False
-) -> Iterator[Sequence[JobFlow]]:
+def flows_due(queue: JobQueue, due: DueJobs) -> Iterator[Sequence[JobFlow]]:
     """Flows of a queue in the order of service, a few at a time.
 
     Each has ``next_job``, the key of the job that may be claimed now, and ``any_job``, that of the
     first queued one; ``None`` if there is none.
     """
-    jobs = due_jobs(kinds, is_quick=is_quick).filter(flow=OuterRef("pk"))
+    jobs = due.rows().filter(flow=OuterRef("pk"))
     queued = Job.objects.filter(flow=OuterRef("pk"), state=JobState.QUEUED)
     rows = JobFlow.objects.filter(queue=queue, is_waiting=True).order_by("due_s", "id")
     # Not EXISTS: PostgreSQL would hash all waiting jobs to answer it.
@@ -79,19 +104,20 @@ def waits_of(jobs: Iterable[Job]) -> dict[int, Wait]:
     if not queued:
         return {}
     rows = Job.objects.filter(pk__in=queued, state=JobState.QUEUED, flow__isnull=False)
-    rows = rows.select_related("flow", "target").annotate(ahead=_own_ahead())
+    rows = rows.select_related("flow", "target").annotate(ahead_reason=_own_ahead())
     placed = list(rows)
     flows = _waiting_flows({job.flow.queue_id for job in placed if job.flow})
-    servers = _servers(placed)
-    return {job.pk: _wait(job, flows, servers) for job in placed}
+    services = services_of(placed)
+    return {job.pk: _wait(job, flows, services) for job in placed}
 
 
 def is_search_due(job_uuid: str) -> bool:
-    """Whether a search of a higher level waits that would be claimed before the running job."""
+    """Whether a search or a run of a higher level waits that would be claimed before the running
+    job."""
     flow = JobFlow.objects.filter(jobs__uuid=parse_uuid(job_uuid)).first()
     if flow is None:
         return False
-    searches = due_jobs([JobKind.TUNE]).filter(flow=OuterRef("pk"))
+    searches = DueJobs((JobKind.TUNE, JobKind.RUN)).rows().filter(flow=OuterRef("pk"))
     flows = JobFlow.objects.annotate(search=_first(searches)).filter(
         search__isnull=False,
         queue=flow.queue_id,
@@ -138,64 +164,27 @@ def _waiting_flows(queues: set[int]) -> dict[int, list[tuple[int, FlowState]]]:
     return states
 
 
-def _servers(jobs: Sequence[Job]) -> dict[int | None, int]:
-    """Key of a target to the number of its online devices; the hub's own queues count one."""
-    targets = {job.target_id for job in jobs if job.target_id}
-    if not targets:
-        return {None: 1}
-    rows = Target.objects.filter(pk__in=targets, enabled=True).annotate(
-        online=Count("devices", filter=Q(devices__health=DeviceHealth.ONLINE))
-    )
-    return {None: 1, **dict(rows.values_list("pk", "online"))}
-
-
 def _wait(
     job: Job,
     flows: dict[int, list[tuple[int, FlowState]]],
-    servers: dict[int | None, int],
+    services: dict[int | None, TargetService],
 ) -> Wait:
     assert job.flow is not None  # noqa: S101 - filtered by the query
-    own: int = job.ahead  # type: ignore[attr-defined]
+    own: int = job.ahead_reason  # type: ignore[attr-defined]
     mine = FlowState(job.flow.level, job.flow.due_s, own + 1, max(job.estimate_s, 1.0), job.flow.pk)
     others = [state for pk, state in flows[job.flow.queue_id] if pk != job.flow_id]
     count, seconds = fairshare.jobs_ahead(mine, own, others)
     position = own + count + 1
-    devices = servers.get(job.target_id, 0)
-    if not devices:
-        return Wait(position, "no device of the target is online", None)
-    start_s = (own * mine.estimate_s + seconds) / devices
+    service = services[job.target_id]
+    if reason := obstacle(job, service):
+        return Wait(position, reason, None)
+    start_s = (own * mine.estimate_s + seconds) / service.online
     if job.not_before and job.not_before > (now := timezone.now()):
         start_s = max(start_s, (job.not_before - now).total_seconds())
-        return Wait(position, f"{_paused(job, job.not_before)}; {_expected(start_s)}", start_s)
-    if not own + count:
-        return Wait(position, "next for a free worker", start_s)
-    return Wait(position, f"{_ahead(own, count)}; {_expected(start_s)}", start_s)
-
-
-def _paused(job: Job, until: datetime) -> str:
-    return f"paused until {until:%H:%M:%S} UTC" + (
-        " after a failure of the infrastructure" if job.fence else ""
-    )
-
-
-def _ahead(own: int, others: int) -> str:
-    shown = f"{own} jobs" if own != 1 else "1 job"
-    if own >= COUNTED_JOBS:
-        shown = f"at least {own} jobs"
-    parts = [f"{shown} of the same account"] if own else []
-    if others:
-        parts.append(
-            f"{others} of others" if own else f"{others} job{'s' * (others != 1)} of others"
+        return Wait(
+            position, f"{pause_reason(job, job.not_before)}; {start_forecast(start_s)}", start_s
         )
-    return f"{' and '.join(parts)} {'is' if own + others == 1 else 'are'} ahead"
-
-
-def _expected(seconds: float) -> str:
-    if seconds < 90:
-        return f"expected start in {max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return (
-        f"expected start in {minutes} min"
-        if minutes < 120
-        else (f"expected start in {round(minutes / 60)} h")
-    )
+    if not own + count:
+        return Wait(position, next_in_line(service), start_s)
+    line = ahead_reason(own, count, limit=COUNTED_JOBS)
+    return Wait(position, f"{line}; {start_forecast(start_s)}", start_s)

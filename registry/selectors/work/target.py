@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db.models import QuerySet
 
 from registry.errors import NotFound
-from registry.states import DeviceHealth
+from registry.states import DeviceHealth, DeviceState
 from registry.tables import Target
 
 
@@ -16,7 +16,7 @@ def target_get(slug: str) -> Target:
         raise NotFound(
             "target_not_found",
             f"There is no target {slug[:64]!r}.",
-            "List the targets; a target is registered with its first device.",
+            "List the targets; a target is registered with its first device, or by an operator.",
         )
     return target
 
@@ -26,9 +26,15 @@ def targets() -> QuerySet[Target]:
     return Target.objects.order_by("slug")
 
 
+def emulated_targets() -> list[int]:
+    """Keys of the targets of emulated machines."""
+    return list(Target.objects.filter(is_emulated=True).values_list("pk", flat=True))
+
+
 def targets_served() -> QuerySet[Target]:
-    """Enabled targets with a device online; searches are planned for these."""
-    return targets().filter(enabled=True, devices__health=DeviceHealth.ONLINE).distinct()
+    """Enabled targets with an active device online; searches are planned for these."""
+    online = {"devices__health": DeviceHealth.ONLINE, "devices__state": DeviceState.ACTIVE}
+    return targets().filter(enabled=True, **online).distinct()
 
 
 def target_of_machine(architecture: str, features: Collection[str]) -> Target | None:

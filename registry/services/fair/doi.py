@@ -8,7 +8,9 @@ identifier, the time at which an update is due at DataCite. A claim postpones th
 worker gets a row, and after a crash the row becomes due again.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -28,13 +30,27 @@ from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job
 from registry.states import JobKind, Role, Visibility
 from registry.tables import Identifier, Job, MLModel, OutboxEntry, Revision
-from registry.tickets import DoiTicket
 
 #: Duration of a claim: longer than an update takes (``workers/jobs/datacite.py``). Failed updates
 #: are repeated after it.
 CLAIM = timedelta(minutes=10)
 #: Time until an update that DataCite rejected is repeated.
 PUT_OFF = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DoiTicket:
+    """A request about a DOI to be sent to DataCite.
+
+    ``identifier`` is the name of the identifier that has, or will have, the DOI; ``body`` is a
+    document of :mod:`registry.fair.datacite.registration`; ``due_at`` (ISO 8601) identifies the
+    claim at its end, and is empty if a job holds the claim.
+    """
+
+    identifier: str
+    doi: str
+    body: dict[str, Any]
+    due_at: str = ""
 
 
 def doi_request(*, actor: Actor, revision: Revision) -> Job:

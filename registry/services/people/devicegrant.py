@@ -7,6 +7,7 @@ it is fetched, so that only its digest is ever stored.
 
 import secrets
 from datetime import timedelta
+from enum import StrEnum
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max
@@ -16,7 +17,7 @@ from registry.errors import NotFound, RateLimited
 from registry.selectors.people.account import secret_digest
 from registry.services.audit import audit
 from registry.services.people.token import require_whole_account, token_issue
-from registry.states import GrantState, Scope
+from registry.states import Scope
 from registry.tables import DeviceGrant, User
 
 LIFETIME = timedelta(minutes=15)
@@ -27,6 +28,15 @@ _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _MOST = 10_000
 # Programs of one network that may wait at a time: those of a large cluster.
 _MOST_OF_NETWORK = 1000
+
+
+class GrantState(StrEnum):
+    """States of a device authorization request, with the error codes of RFC 8628."""
+
+    PENDING = "authorization_pending"
+    HURRIED = "slow_down"
+    REFUSED = "access_denied"
+    EXPIRED = "expired_token"
 
 
 def device_grant_begin(*, network: str = "") -> tuple[DeviceGrant, str]:

@@ -36,6 +36,12 @@ def require_whole_account(actor: User) -> None:
         )
 
 
+def new_secret(prefix: str) -> str:
+    """A new random secret: prefix, 190 random bits, checksum."""
+    body = "".join(secrets.choice(_BASE62) for _ in range(32))
+    return f"{prefix}{body}{checksum(body)}"
+
+
 def token_issue(
     *,
     actor: User,
@@ -55,8 +61,7 @@ def token_issue(
         require(actor, role=Role.READ, namespace=namespace)
     check_text(name, field="name", most=100, least=1)
     _check_end(actor, expires_at)
-    body = "".join(secrets.choice(_BASE62) for _ in range(32))
-    secret = f"hpf_{body}{checksum(body)}"
+    secret = new_secret("hpf_")
     with transaction.atomic():
         token = Token.objects.create(
             user=actor,

@@ -1,6 +1,6 @@
 """The table of best builds, which repeats what the builds of each model's head say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.db import transaction
 
@@ -9,7 +9,7 @@ from registry.states import RepositoryKind
 from registry.tables import BestBuild, Build, MLModel, OutboxEntry, Target
 
 #: Models whose rows are computed at once.
-_AT_ONCE = 500
+AT_ONCE = 500
 _CHANGING = ("build_id", "p50_ns", "ratio", "accuracy", "accuracy_reference")
 
 
@@ -17,7 +17,8 @@ def best_builds_update(mlmodel: MLModel, *, target: Target | None = None) -> boo
     """Write the best builds of a model's head anew; whether any changed.
 
     Call it in the transaction that changes what they depend on: the head of the default branch,
-    its primary network, builds, or reproductions. The caller tells the search index.
+    its primary network, builds, or reproductions. :mod:`registry.services.work.rerank` does this
+    when the trust in a device changes. The caller tells the search index.
 
     Args:
         target: The only target of which builds changed; ``None`` for all.
@@ -38,17 +39,28 @@ def best_builds_rebuild(*, progress: Callable[[int], None] = lambda _: None) -> 
     """
     last, seen, count = 0, 0, 0
     rows = MLModel.objects.filter(kind=RepositoryKind.MODEL).order_by("pk")
-    while keys := list(rows.filter(pk__gt=last).values_list("pk", flat=True)[:_AT_ONCE]):
-        with transaction.atomic():
-            locked = MLModel.objects.select_for_update(no_key=True).filter(pk__in=keys)
-            uuids = dict(locked.order_by("pk").values_list("pk", "uuid"))
-            changed = _write(list(uuids), None)
-            OutboxEntry.objects.bulk_create(
-                OutboxEntry(mlmodel_uuid=uuids[pk]) for pk in sorted(changed)
-            )
-        last, seen, count = keys[-1], seen + len(keys), count + len(changed)
+    while keys := list(rows.filter(pk__gt=last).values_list("pk", flat=True)[:AT_ONCE]):
+        count += best_builds_rewrite(keys)
+        last, seen = keys[-1], seen + len(keys)
         progress(seen)
     return count
+
+
+def best_builds_rewrite(mlmodels: Collection[int]) -> int:
+    """Write the best builds of models anew and tell the search index; returns the number of models
+    whose rows changed.
+
+    Args:
+        mlmodels: Keys of at most :data:`AT_ONCE` models.
+    """
+    with transaction.atomic():
+        locked = MLModel.objects.select_for_update(no_key=True).filter(pk__in=mlmodels)
+        uuids = dict(locked.order_by("pk").values_list("pk", "uuid"))
+        changed = _write(list(uuids), None)
+        OutboxEntry.objects.bulk_create(
+            OutboxEntry(mlmodel_uuid=uuids[pk]) for pk in sorted(changed)
+        )
+    return len(changed)
 
 
 def _write(mlmodels: list[int], target: Target | None) -> set[int]:

@@ -4,13 +4,13 @@ from dataclasses import asdict
 
 from django.db import transaction
 
+from hpcfair.tickets import GraphFacts
 from registry.errors import NotFound
 from registry.selectors.results.graph import graph_of
 from registry.services.results.best import best_builds_update
 from registry.services.work.lease import held_job
 from registry.states import ArchitectureClass
 from registry.tables import Graph, Job, OutboxEntry
-from registry.tickets import GraphFacts
 from registry.validation.texts import check_json
 
 _COLUMNS = (

@@ -17,6 +17,9 @@ from registry.services.work.lease import held_job, target_of
 from registry.states import RecordKind, Scope
 from registry.tables import Job, Record, Revision, Target
 
+#: Longest latency of one run, 30 years: columns hold 64 bits.
+_LONGEST_NS = 10**18
+
 
 def record_add(
     *,
@@ -128,6 +131,9 @@ def _disagreements(
 ) -> Iterable[tuple[str, str]]:
     if not samples:
         yield path, "has no samples"
+        return
+    if max(samples) > _LONGEST_NS:
+        yield path, f"has a sample of more than {_LONGEST_NS} ns"
         return
     computed = {"n": len(samples), "min_ns": min(samples), "p50_ns": median(samples)}
     for name, value in computed.items():

@@ -101,17 +101,30 @@ def plan_after_search(*, job_uuid: str) -> Job | None:
     )
 
 
-def plan_again(*, target: Target, tools: Mapping[str, Mapping[str, str]]) -> list[Job]:
+def plan_again(
+    *,
+    target: Target,
+    tools: Mapping[str, Mapping[str, str]],
+    below: int | None = None,
+    at_once: int | None = None,
+) -> list[Job]:
     """Queue reproductions of all builds on ``target`` whose newest one used other tools.
 
-    Called when a device joins, because its packages, driver or Python may have changed. ``tools``
-    maps a backend to names and versions of the programs that run its builds there.
+    Called when a device joins, because its packages, driver or Python may have changed.
+
+    Args:
+        tools: Names and versions of the programs that run its builds, by backend.
+        below: Only revisions with smaller keys.
+        at_once: Most revisions, the newest first.
     """
     if not target.enabled:
         return []
+    rows = unreproduced(target, tools)
+    if below is not None:
+        rows = rows.filter(pk__lt=below)
     return [
         job_submit(
             actor=None, kind=JobKind.REPRODUCE, revision=revision, target=target, priority=_PRIORITY
         )
-        for revision in unreproduced(target, tools)
+        for revision in rows[:at_once]
     ]

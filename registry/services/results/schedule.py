@@ -72,6 +72,11 @@ def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> S
     also for an unknown workload.
     """
     check_columns(trial, _REQUIRED, _OPTIONAL, {"outcome": TrialOutcome.values})
+    try:
+        digest = schemas.sha256_of(trial["sketch"])
+    except ValueError as error:
+        fields = {"sketch": str(error)}
+        raise Invalid("invalid_request", "The sketch cannot be stored.", fields=fields) from error
     columns = {
         name: value
         for name, value in trial.items()
@@ -82,7 +87,6 @@ def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> S
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         task = _task(job, trial["key"], trial["toolchain"])
-        digest = schemas.sha256_of(trial["sketch"])
         sketch, _ = ScheduleSketch.objects.get_or_create(
             digest=digest, defaults={"instructions": trial["sketch"]}
         )

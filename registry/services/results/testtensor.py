@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from hpcfair.tickets import TensorTicket
 from registry.errors import Invalid
 from registry.ids import SHA256_RE
 from registry.selectors.results.testtensor import tensor_ticket, tests_of
@@ -14,7 +15,6 @@ from registry.services.storage.blob import blobs_hold
 from registry.services.work.lease import held_job
 from registry.states import TensorSide
 from registry.tables import Graph, TestTensor
-from registry.tickets import TensorTicket
 from registry.validation.texts import check_json
 
 #: Upper bound on the tensors of all test sets of a network.

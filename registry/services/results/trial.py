@@ -8,7 +8,7 @@ from registry.errors import Invalid
 from registry.services.results.columns import check_columns
 from registry.services.work.lease import held_job, target_of
 from registry.states import ToleranceClass, TrialOutcome
-from registry.tables import Trial
+from registry.tables import Job, Trial
 from registry.validation.texts import printable
 
 _REQUIRED = frozenset(
@@ -30,7 +30,8 @@ def trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> Trial:
     """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
     A candidate has one trial per job. Trials that the infrastructure failed do not count: they may
-    be repeated under other numbers. ``trial`` has the columns of
+    be repeated under other numbers. The candidate has not taken the device down, so the job no
+    longer stores it as the one that is being tried. ``trial`` has the columns of
     :class:`registry.tables.results.trial.Trial`, without job and target. Raises ``Conflict``
     ``lease_lost``; nothing is written. Raises ``Invalid`` ``invalid_request``, naming the columns.
     """
@@ -38,6 +39,7 @@ def trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> Trial:
     columns = trial | {"failure_detail": printable(trial.get("failure_detail", ""))}
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
+        Job.objects.filter(pk=job.pk, candidate=trial["config_sha256"]).update(candidate="")
         of_job = Trial.objects.filter(job=job)
         of_candidate = of_job.filter(config_sha256=trial["config_sha256"])
         existing = (

@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TypeVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from registry.selectors.storage.blob import AT_ONCE, blobs_unreferenced
@@ -32,7 +32,7 @@ from registry.services.storage.quota import usage_recount, usage_sum
 from registry.services.storage.sweep import sweep
 from registry.services.storage.xorb import xorb_sweep, xorbs_shrink
 from registry.storage import BlobStore, StoredEntry, blob_store
-from registry.tables import Blob, MLModel, Namespace, XorbRun
+from registry.tables import Blob, MLModel, Namespace, Upload, User, XorbRun
 
 T = TypeVar("T")
 
@@ -111,6 +111,23 @@ def gc(
     return freed
 
 
+def erase(sha256s: Collection[str], *, owner: User) -> Freed:
+    """Delete private bytes of a person at once, without the grace period.
+
+    Blobs that something references, or that somebody else uploaded, are left to :func:`gc`.
+    """
+    others = Upload.objects.filter(blob=OuterRef("pk")).exclude(user=owner)
+    rows = blobs_unreferenced().filter(~Exists(others), pk__in=sha256s)
+    freed, now = Freed(), timezone.now()
+    with transaction.atomic():
+        # Locked before the check: a blob that a commit references meanwhile is kept.
+        list(Blob.objects.select_for_update().filter(pk__in=sha256s).order_by("pk"))
+        doomed = list(rows.values_list("pk", flat=True))
+        Blob.objects.filter(pk__in=doomed).update(condemned_at=now)
+    _delete_some(blob_store(), Blob.objects.filter(pk__in=doomed, condemned_at=now), freed)
+    return freed
+
+
 def recount(*, say: Callable[[str], None] = lambda _: None) -> int:
     """Recount the used bytes of all repositories and namespaces; the number of wrong counts."""
     say("used bytes")
@@ -129,7 +146,7 @@ def _condemn(before: datetime, now: datetime, most: int | None, *, dry_run: bool
         if not unused:
             continue
         with transaction.atomic():
-            # Locked first, checked after: a blob that a commit references by then is kept.
+            # Locked before the check: a blob that a commit references meanwhile is kept.
             list(Blob.objects.select_for_update().filter(pk__in=unused).order_by("pk"))
             condemned = list(rows.filter(pk__in=unused).values_list("pk", flat=True))
             count += Blob.objects.filter(pk__in=condemned).update(condemned_at=now)

@@ -1,6 +1,7 @@
 """Storage use of repositories, and quotas of namespaces and people."""
 
 from collections.abc import Iterable, Mapping
+from math import ceil
 
 from django.db import transaction
 from django.db.models import F
@@ -15,11 +16,14 @@ from registry.selectors.storage.quota import (
     jobs_allowed,
     models_allowed,
     quota_of,
+    run_mib_allowed,
+    run_seconds_allowed,
     uploads_allowed,
     usage,
 )
 from registry.services.audit import audit
-from registry.tables import Blob, MLModel, Namespace
+from registry.states import NamespaceKind
+from registry.tables import Blob, MLModel, Namespace, User
 
 #: Value of ``Namespace.quota_bytes`` for unlimited storage, whatever the hub's default.
 UNLIMITED = -1
@@ -128,6 +132,20 @@ def quota_check_jobs(actor: Actor, added: int) -> None:
         _check(user.username, jobs_allowed(user), added, "Wait until some have ended, cancel some")
 
 
+def quota_check_run(user: User, *, added_bytes: int, limit_s: float = 0.0) -> None:
+    """Refuse the bytes and the seconds of a person's run beyond the quotas; `quota_check_models`.
+
+    Called in the transaction that adds them.
+    """
+    # Locked until the transaction ends, against concurrent additions.
+    list(Namespace.objects.select_for_update().filter(kind=NamespaceKind.USER, name=user.username))
+    added_mib = -(-added_bytes // 2**20)
+    hint = "Delete runs that are no longer needed"
+    _check(user.username, run_mib_allowed(user), added_mib, hint)
+    if limit_s:
+        _check(user.username, run_seconds_allowed(user), ceil(limit_s), "Wait a day")
+
+
 def quota_check_uploads(actor: Actor) -> None:
     """Refuse one more incomplete upload of a person; see `quota_check_models`."""
     user = person(actor)
@@ -143,16 +161,16 @@ def _check(name: str, now: Allowance, added: int, hint: str) -> None:
             f"{name} has {now.used} of at most {now.limit} {now.about}; "
             f"{added} more would exceed the quota.",
             f"{hint}, or ask the hub's operator for more "
-            f"(`manage.py quota {name} --{now.what} NUMBER`).",
+            f"(`manage.py quota {name} --{now.what.replace('_', '-')} NUMBER`).",
         )
 
 
 def quota_set(*, actor: Actor, namespace: Namespace, **limits: int | None) -> Namespace:
     """Set quotas of ``namespace``. What is in use stays, whatever the quota.
 
-    ``limits`` maps columns (``quota_bytes``, ``quota_models``, ``quota_jobs``, ``quota_uploads``)
-    to values: ``None`` is the hub's default, :data:`UNLIMITED` no limit. Raises
-    ``Unauthenticated`` or ``Forbidden`` unless the actor is staff of the hub.
+    ``limits`` maps columns (``quota_bytes``, ``quota_models`` and so on) to values: ``None`` is the
+    hub's default, :data:`UNLIMITED` no limit. Raises ``Unauthenticated`` or ``Forbidden`` unless
+    the actor is staff of the hub.
     """
     require_staff(actor)
     with transaction.atomic():

@@ -7,7 +7,9 @@ So deliveries arrive at least once, and carry an id by which receivers discard d
 
 import random
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import F
 from django.utils import timezone
@@ -15,7 +17,6 @@ from django.utils import timezone
 from registry.selectors.webhook.webhook import may_receive
 from registry.states import DeliveryState
 from registry.tables import WebhookDelivery
-from registry.tickets import DeliveryTicket
 
 MAX_ATTEMPTS = 8
 #: Longer than any attempt, see ``workers/jobs/webhook.py``.
@@ -24,6 +25,23 @@ _FIRST_WAIT_S = 10.0
 _LONGEST_WAIT_S = 6 * 3600.0
 _RETENTION = timedelta(days=30)
 _SWEEP_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryTicket:
+    """A claimed delivery to a webhook.
+
+    ``uuid`` identifies the delivery in all its attempts; ``attempt`` counts from 1 and is named at
+    its end; ``webhook`` is a key; ``secret``, which may be empty, is sent as a header and used for
+    the signature.
+    """
+
+    uuid: str
+    attempt: int
+    webhook: int
+    url: str
+    secret: str
+    payload: dict[str, Any]
 
 
 def delivery_claim(*, busy: Collection[int] = ()) -> DeliveryTicket | None:

@@ -9,26 +9,35 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from hpcfair.tickets import HeartbeatReply, JobTicket
 from registry.errors import CODES, Invalid
 from registry.ids import parse_uuid
 from registry.selectors.work.device import device_get
 from registry.selectors.work.job import job_ticket
 from registry.services.work.claim import job_take
 from registry.services.work.device import device_seen
-from registry.services.work.flow import flow_reestimate, flow_settle
+from registry.services.work.flow import estimate_s as estimate_s_of
+from registry.services.work.flow import flow_reestimate, flow_settle, run_limit_s
+from registry.services.work.jobattempt import attempt_end
 from registry.services.work.lease import (
     Failure,
     end_attempt,
+    fail_attempt,
     held_job,
     lease_end,
     lease_lost,
     note,
     transition,
 )
-from registry.states import FailureClass, JobKind, JobState
+from registry.services.work.study import study_count
+from registry.states import AttemptEnd, FailureClass, JobKind, JobState
 from registry.tables import Device, Job
-from registry.tickets import HeartbeatReply, JobTicket
 from registry.validation.texts import check_json, printable
+
+#: Phase in which a job copies its files; it does not count against the time limit.
+_PREPARATION = "fetch"
+#: Phase in which a search tries candidates. Later failures are not due to the last candidate.
+_SEARCH = "search"
 
 
 def job_claim(
@@ -37,6 +46,8 @@ def job_claim(
     kinds: list[JobKind],
     target: str | None,
     is_quick: bool = False,
+    available_s: float | None = None,
+    cached: frozenset[str] = frozenset(),
 ) -> JobTicket | None:
     """Claim the next queued job by the rule of :mod:`registry.fairshare`.
 
@@ -47,6 +58,8 @@ def job_claim(
         kinds: Kinds of jobs that the worker can do.
         target: Slug of the device's target; ``None`` to claim only jobs without a target.
         is_quick: Whether to leave jobs that have yielded before to other workers.
+        available_s: Seconds for which the device is still available; longer jobs are passed over.
+        cached: Digests of the files in its cache.
 
     Returns:
         The job, leased for ``settings.JOB_LEASE_S`` seconds; ``None`` if no such job is queued.
@@ -56,23 +69,31 @@ def job_claim(
         Invalid: ``invalid_target``: the device is not of that target.
     """
     device = _claimant(device_name, target)
-    job = job_take(kinds, device if target else None, is_quick=is_quick)
+    job = job_take(
+        kinds, device if target else None, is_quick=is_quick, available_s=available_s, cached=cached
+    )
     return job_ticket(job) if job else None
 
 
 def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
-    """Renew a lease; the reply says whether the job is to be cancelled.
+    """Renew a lease, which is a sign of life of the device; the reply says whether the job is to be
+    cancelled.
 
     Raises ``Conflict`` ``lease_lost``.
     """
-    now = timezone.now()
     with transaction.atomic():
-        if not _held(job_uuid, fence).update(lease_until=lease_end(now), heartbeat_at=now):
-            raise lease_lost(job_uuid, fence)
-        job = Job.objects.select_related("device").get(uuid=job_uuid)
+        job = lease_renew(job_uuid=job_uuid, fence=fence)
         if job.device:
             device_seen(device=job.device)
     return HeartbeatReply(cancel=job.cancel_requested)
+
+
+def lease_renew(*, job_uuid: str, fence: int) -> Job:
+    """Renew a lease; returns its job. Raises ``Conflict`` ``lease_lost``."""
+    now = timezone.now()
+    if not _held(job_uuid, fence).update(lease_until=lease_end(now), heartbeat_at=now):
+        raise lease_lost(job_uuid, fence)
+    return Job.objects.select_related("device").get(uuid=job_uuid)
 
 
 def job_progress(
@@ -91,7 +112,7 @@ def job_progress(
     ``used_s`` are the seconds that the phase has used of its ``budget_s``; ``None`` if it has none.
     """
     progress = {
-        "phase": phase,
+        "phase": printable(phase),
         "done": done,
         "total": total,
         "message": printable(message[:500]),
@@ -99,7 +120,18 @@ def job_progress(
         "budget_s": budget_s,
         "at": timezone.now().isoformat(),
     }
-    if not _held(job_uuid, fence).update(progress=progress):
+    rows = _held(job_uuid, fence)
+    none = {} if phase == _SEARCH else {"candidate": ""}
+    if not rows.update(progress=progress, **none):
+        raise lease_lost(job_uuid, fence)
+    if phase != _PREPARATION:
+        rows.filter(running_since=None).update(running_since=timezone.now())
+
+
+def candidate_begin(*, job_uuid: str, fence: int, config_sha256: str) -> None:
+    """Store which candidate a search tries next, before it runs: if the device falls silent, the
+    candidate is suspected. Raises ``Conflict`` ``lease_lost``."""
+    if not _held(job_uuid, fence).update(candidate=config_sha256):
         raise lease_lost(job_uuid, fence)
 
 
@@ -121,6 +153,8 @@ def job_succeed(*, job_uuid: str, fence: int, result: dict[str, Any]) -> None:
             job = Job.objects.get(uuid=job_uuid)
             note(job, "Succeeded.")
             flow_settle(job)
+            attempt_end(job, AttemptEnd.SUCCEEDED)
+            study_count(job)
         elif not _has_ended(job_uuid, fence, JobState.SUCCEEDED):
             raise lease_lost(job_uuid, fence)
 
@@ -145,16 +179,7 @@ def job_fail(
         if failure.failure_class == FailureClass.INFRASTRUCTURE:
             end_attempt(_held(job_uuid, fence), job, failure, charged=False, pause=True)
             return
-        transition(
-            _held(job_uuid, fence),
-            JobState.LEASED,
-            JobState.FAILED,
-            failure_class=failure.failure_class,
-            failure_code=failure.code,
-            failure_detail=failure.detail,
-        )
-        note(job, f"Failed: {failure.detail}")
-        flow_settle(job)
+        fail_attempt(_held(job_uuid, fence), job, failure)
 
 
 def job_release(*, job_uuid: str, fence: int) -> None:
@@ -176,7 +201,8 @@ def job_yield(
     """End an attempt uncharged, in favour of another job; allowed any number of times.
 
     Args:
-        estimate_s: Seconds that the next attempt is expected to take; 0: as before.
+        estimate_s: Seconds that the next attempt is expected to take, at most the limit of a run;
+            0: as before.
 
     Raises ``Conflict`` ``lease_lost``.
     """
@@ -187,7 +213,8 @@ def job_yield(
         job.save(update_fields=["yields"])
         end_attempt(_held(job_uuid, fence), job, failure, charged=False)
         if estimate_s:
-            flow_reestimate(job, estimate_s)
+            limit_s = run_limit_s(estimate_s_of(JobKind(job.kind), job.parameters))
+            flow_reestimate(job, min(estimate_s, limit_s))
 
 
 def _claimant(device_name: str | None, target: str | None) -> Device | None:

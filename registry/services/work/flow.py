@@ -15,11 +15,17 @@ from django.db.models import Max
 from django.utils import timezone
 
 from registry import fairshare
-from registry.selectors.work.queue import due_jobs, queue_name
+from registry.selectors.work.jobblob import revisions_with
+from registry.selectors.work.queue import DueJobs, queue_name
+from registry.services.work.requirement import requirement_row
+from registry.services.work.study import study_chance
 from registry.states import JobKind, JobState, Role
 from registry.tables import Job, JobFlow, JobQueue, Membership, Revision, Target, User
 
 _FLOWLESS_AT_ONCE = 500
+#: The execution of a job is ended after this multiple of its estimate plus this allowance, because
+#: one candidate of a slow network takes minutes, whatever the budget is.
+_RUN_FACTOR, _RUN_ALLOWANCE_S = 10.0, 3600.0
 #: Seconds of the jobs whose length no setting bounds.
 _ESTIMATES_S = {
     JobKind.INSPECT: 5.0,
@@ -27,6 +33,7 @@ _ESTIMATES_S = {
     JobKind.REPRODUCE: 10.0,
     JobKind.ASSESS: 5.0,
     JobKind.DOI: 2.0,
+    JobKind.RUN: 10.0,
 }
 
 
@@ -41,6 +48,14 @@ def estimate_s(kind: JobKind, parameters: dict[str, Any]) -> float:
     return max(1.0, float(budgets[kind] if kind in budgets else _ESTIMATES_S[kind]))
 
 
+def run_limit_s(expected_s: float) -> float:
+    """Seconds after which a job that was expected to take ``expected_s`` is ended.
+
+    Only its execution counts, not the time in the queue or that of fetching files.
+    """
+    return _RUN_FACTOR * expected_s + _RUN_ALLOWANCE_S
+
+
 def flow_columns(
     *,
     kind: JobKind,
@@ -50,7 +65,7 @@ def flow_columns(
     parameters: dict[str, Any],
     priority: int,
 ) -> dict[str, Any]:
-    """The columns of a job that place it in its queue: flow, rank and estimate.
+    """The columns of a job that place it in its queue: flow, rank, estimate and requirement.
 
     A person's job is charged to that person; a job of the hub to the author of the revision, else
     to the first administrator of its namespace. An organisation has no share of its own.
@@ -61,8 +76,12 @@ def flow_columns(
         "flow": _flow(queue_name(kind, target), fairshare.level_of(priority), account),
         "estimate_s": estimate,
         "queue_rank": fairshare.rank(
-            submitted_at=timezone.now(), priority=priority, estimate_s=estimate
+            submitted_at=timezone.now(),
+            priority=priority,
+            estimate_s=estimate,
+            chance=study_chance(kind, revision, target),
         ),
+        "requirement": requirement_row(kind, revision, target, parameters, estimate),
     }
 
 
@@ -87,10 +106,9 @@ def flow_wake(job: Job) -> None:
 def flow_serve(flow: JobFlow, job: Job) -> None:
     """Charge a claimed job to its flow, which the current transaction has locked."""
     common = _common(flow)
-    served_s = fairshare.start_s(flow.level, flow.due_s)
-    advance = fairshare.serve(
-        flow.level, flow.due_s, estimate_s=job.estimate_s, common_s=_start(common)
-    )
+    due_s = fairshare.turn_s(flow.due_s, now_s=_virtual_time(flow))
+    served_s = fairshare.start_s(flow.level, due_s)
+    advance = fairshare.serve(flow.level, due_s, estimate_s=job.estimate_s, common_s=_start(common))
     _store(flow, common, advance, served_s=served_s)
 
 
@@ -111,7 +129,10 @@ def flow_settle(job: Job) -> None:
 
 def flow_reestimate(job: Job, seconds: float) -> None:
     """Change the estimate of a queued job, and its rank with it."""
-    rank = fairshare.rank(submitted_at=job.created_at, priority=job.priority, estimate_s=seconds)
+    chance = study_chance(JobKind(job.kind), job.revision, job.target)
+    rank = fairshare.rank(
+        submitted_at=job.created_at, priority=job.priority, estimate_s=seconds, chance=chance
+    )
     Job.objects.filter(pk=job.pk).update(estimate_s=seconds, queue_rank=rank)
 
 
@@ -135,10 +156,22 @@ def flow_rest(flow: JobFlow) -> None:
         JobFlow.objects.filter(pk=flow.pk).update(is_waiting=False)
 
 
-def next_job(flow: JobFlow, kinds: list[JobKind], *, is_quick: bool) -> Job | None:
-    """The next job of a flow, locked; a job that another transaction holds is passed over."""
-    rows = due_jobs(kinds, is_quick=is_quick).filter(flow=flow).order_by("queue_rank", "id")
-    return rows.select_for_update(skip_locked=True, of=("self",)).first()
+def next_job(flow: JobFlow, due: DueJobs) -> Job | None:
+    """The next job of a flow, locked; a job that another transaction holds is passed over.
+
+    A worker with cached files prefers a job on them among the first jobs of the flow.
+    """
+    rows = due.rows().filter(flow=flow).order_by("queue_rank", "id")
+    locked = rows.select_for_update(skip_locked=True, of=("self",))
+    if due.cached:
+        first = list(rows.values_list("pk", "queue_rank", "revision")[: fairshare.AFFINITY_JOBS])
+        cached = revisions_with({revision for _, _, revision in first}, due.cached)
+        has_files = [revision in cached for _, _, revision in first]
+        if any(has_files):
+            index = fairshare.preferred_index([rank for _, rank, _ in first], has_files)
+            if job := locked.filter(pk=first[index][0]).first():
+                return job
+    return locked.first()
 
 
 def flows_assign() -> int:
@@ -194,8 +227,7 @@ def _administrator(revision: Revision) -> User | None:
 
 
 def _locked(pk: int) -> JobFlow:
-    rows = JobFlow.objects.select_related("account").select_for_update(of=("self",))
-    return rows.get(pk=pk)
+    return JobFlow.objects.select_related("account").select_for_update(of=("self",)).get(pk=pk)
 
 
 def _common(flow: JobFlow) -> JobFlow | None:

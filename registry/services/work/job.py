@@ -16,9 +16,9 @@ Claims and what workers report about them are in :mod:`registry.services.work.at
                  +-- cancel --> cancelled <-- cancel asked for,
                                               then given back -+
 
-Each transition is one filtered UPDATE of :data:`registry.states.JOB_TRANSITIONS`, whose row count
-decides concurrent ones. Each claim increments the job's fence, and a worker names its fence in
-every write: once the claim has ended, the write raises ``lease_lost`` and changes nothing.
+Each transition is one filtered UPDATE of :data:`~registry.transitions.JOB_TRANSITIONS`, whose row
+count decides concurrent ones. Each claim increments the job's fence, and a worker names its fence
+in every write: once the claim has ended, the write raises ``lease_lost`` and changes nothing.
 """
 
 from typing import Any
@@ -27,13 +27,13 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from registry import dispatch
-from registry.errors import Conflict, Invalid, NotFound
-from registry.selectors.access import Actor, person, require
+from registry.errors import Conflict, Forbidden, Invalid, NotFound
+from registry.selectors.access import Actor, person, require, require_scope
 from registry.selectors.results.graph import graph_of
 from registry.services.audit import audit
 from registry.services.work.flow import flow_assign, flow_columns, flow_wake
 from registry.services.work.lease import delay_columns, note, transition
-from registry.states import HUB_JOBS, JobKind, JobState, Role
+from registry.states import HUB_JOBS, JobKind, JobState, Role, Scope
 from registry.tables import Job, Revision, Target
 from registry.validation.search import check_search
 
@@ -65,40 +65,62 @@ def job_submit(
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     _check_submission(kind, revision, target, parameters or {})
-    identity = {"kind": kind, "revision": revision, "target": target}
+    identity: dict[str, Any] = {"kind": kind, "revision": revision, "target": target}
     for tries_left in reversed(range(_SUBMIT_TRIES)):
         existing = Job.objects.filter(**identity, state__in=_OPEN).first()
         if existing:
             return _promoted(existing, actor, parameters or {}, priority)
         try:
             with transaction.atomic():
-                place = flow_columns(
-                    kind=kind,
-                    revision=revision,
-                    target=target,
-                    person=person(actor),
-                    parameters=parameters or {},
-                    priority=priority,
-                )
-                job = Job.objects.create(
+                return job_create(
+                    actor=actor,
                     **identity,
-                    **place,
                     parameters=parameters or {},
                     priority=priority,
-                    requested_by=person(actor),
-                    **delay_columns(after_s),
+                    after_s=after_s,
                 )
-                _audit(actor, "job.submit", job)
-                flow_wake(job)
-                if not after_s:
-                    dispatch.notify(job)
-                return job
         except IntegrityError:
             # A concurrent submission won: the next round returns its job, unless that has ended
             # meanwhile. If the revision was deleted, no further try helps.
             if not tries_left:
                 raise
     raise AssertionError("the loop above returns or raises")
+
+
+def job_create(
+    *,
+    actor: Actor,
+    kind: JobKind,
+    revision: Revision,
+    target: Target | None,
+    parameters: dict[str, Any],
+    priority: int,
+    after_s: float = 0.0,
+) -> Job:
+    """Queue a new job in the current transaction, for services that have checked the request."""
+    place = flow_columns(
+        kind=kind,
+        revision=revision,
+        target=target,
+        person=person(actor),
+        parameters=parameters,
+        priority=priority,
+    )
+    job = Job.objects.create(
+        kind=kind,
+        revision=revision,
+        target=target,
+        **place,
+        parameters=parameters,
+        priority=priority,
+        requested_by=person(actor),
+        **delay_columns(after_s),
+    )
+    _audit(actor, "job.submit", job)
+    flow_wake(job)
+    if not after_s:
+        dispatch.notify(job)
+    return job
 
 
 def _promoted(job: Job, actor: Actor, parameters: dict[str, Any], priority: int) -> Job:
@@ -121,10 +143,13 @@ def _promoted(job: Job, actor: Actor, parameters: dict[str, Any], priority: int)
 def job_cancel(*, actor: Actor, job: Job) -> Job:
     """Cancel a job: immediately if it is queued, else when its worker releases it.
 
-    Raises ``Unauthenticated`` or ``Forbidden`` if the actor may not write to the model;
-    ``Conflict`` ``already_ended``, unless it ended by cancellation.
+    Raises ``Unauthenticated`` or ``Forbidden`` if the actor may not write to the model, or did not
+    request the run; ``Conflict`` ``already_ended``, unless it ended by cancellation.
     """
-    require(actor, role=Role.WRITE, namespace=job.revision.mlmodel.namespace)
+    if job.kind == JobKind.RUN:
+        _require_requester(actor, job)
+    else:
+        require(actor, role=Role.WRITE, namespace=job.revision.mlmodel.namespace)
     rows = Job.objects.filter(pk=job.pk)
     with transaction.atomic():
         # Locked, so that the state cannot change between the conditions below.
@@ -146,13 +171,20 @@ def job_cancel(*, actor: Actor, job: Job) -> Job:
     return job
 
 
+def _require_requester(actor: Actor, job: Job) -> None:
+    user = require_scope(actor, Scope.WRITE)
+    if user is not None and user.pk != job.requested_by_id:
+        raise Forbidden("permission_denied", "Only the person who requested a run may cancel it.")
+
+
 def _audit(actor: Actor, action: str, job: Job) -> None:
     mlmodel = job.revision.mlmodel
     audit(
         actor,
         action,
         f"{mlmodel.full_name}@{job.revision.oid}",
-        namespace=mlmodel.namespace.name,
+        # Owners of a model may not learn who runs it with which data.
+        namespace="" if job.kind == JobKind.RUN else mlmodel.namespace.name,
         detail={
             "job": str(job.uuid),
             "kind": job.kind,

@@ -15,8 +15,10 @@ from registry import dispatch
 from registry.errors import Conflict, Invalid
 from registry.ids import parse_uuid
 from registry.services.work.flow import flow_settle, flow_wake
-from registry.states import JOB_ENDED, JOB_TRANSITIONS, FailureClass, JobState
+from registry.services.work.jobattempt import attempt_end
+from registry.states import AttemptEnd, FailureClass, JobState
 from registry.tables import Job, JobEvent, Target
+from registry.transitions import JOB_ENDED, JOB_TRANSITIONS
 from registry.validation.texts import printable
 
 #: Upper bound on claims of a job, yields not counted, as a multiple of ``max_attempts``.
@@ -38,7 +40,7 @@ class Failure:
 def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: Any) -> bool:
     """Move the one job in ``rows`` from ``source`` to ``to``; returns whether this caller did.
 
-    Raises ``ValueError`` if :data:`~registry.states.JOB_TRANSITIONS` has no such transition.
+    Raises ``ValueError`` if :data:`~registry.transitions.JOB_TRANSITIONS` has no such transition.
     """
     if to not in JOB_TRANSITIONS[source]:
         raise ValueError(f"a job does not go from {source} to {to}")
@@ -137,7 +139,38 @@ def end_attempt(
     if has_changed:
         note(job, message)
         flow_settle(job)
+        attempt_end(job, _attempt_end(job, charged=charged, pause=pause), failure.failure_class)
     return has_changed
+
+
+def fail_attempt(
+    rows: QuerySet[Job], job: Job, failure: Failure, *, is_reported: bool = True
+) -> None:
+    """End a job as failed; arguments as of :func:`end_attempt`.
+
+    ``is_reported``: whether the worker reported the failure. If not, it counts as a failure of the
+    worker's machine.
+    """
+    transition(
+        rows,
+        JobState.LEASED,
+        JobState.FAILED,
+        failure_class=failure.failure_class,
+        failure_code=failure.code,
+        failure_detail=failure.detail,
+    )
+    note(job, f"Failed: {failure.detail}")
+    flow_settle(job)
+    attempt_end(job, AttemptEnd.FAILED, failure.failure_class, is_reported=is_reported)
+
+
+def _attempt_end(job: Job, *, charged: bool, pause: bool) -> AttemptEnd:
+    """The end of an attempt without a result, by the arguments of :func:`end_attempt`."""
+    if job.cancel_requested:
+        return AttemptEnd.CANCELLED
+    if charged:
+        return AttemptEnd.LOST
+    return AttemptEnd.FAILED if pause else AttemptEnd.RELEASED
 
 
 def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:

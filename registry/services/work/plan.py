@@ -13,17 +13,14 @@ from registry.ids import parse_uuid
 from registry.selectors.access import Actor
 from registry.selectors.repository.contents import marking_paths
 from registry.selectors.results.graph import graph_of
-from registry.selectors.work.job import unsearched_heads
 from registry.selectors.work.target import target_get, targets_served
 from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
 from registry.states import JobKind, JobState, RepositoryKind
-from registry.tables import Job, Revision, Target
+from registry.tables import Job, Revision
 
 #: Priorities; lower runs first, and submissions by users have 100.
-#: Searches of published models for a target that joins.
-_CATCH_UP_PRIORITY = 200
 #: Searches that use the results of background jobs: before further background jobs.
 _FOLLOW_UP_PRIORITY = 280
 #: Repeated measurements of what a search left inconclusive.
@@ -93,20 +90,6 @@ def plan(
             parameters=parameters or {},
         )
         for target in selected
-    ]
-
-
-def plan_catch_up(*, target: Target) -> list[Job]:
-    """Queue searches for models whose newest revision was never searched on a target that joins."""
-    return [
-        job_submit(
-            actor=None,
-            kind=JobKind.TUNE,
-            revision=revision,
-            target=target,
-            priority=_CATCH_UP_PRIORITY,
-        )
-        for revision in unsearched_heads(target)
     ]
 
 

@@ -1,4 +1,5 @@
-"""The reaper: ends expired leases and repeats notifications of jobs that stay queued."""
+"""The reaper: ends expired leases and jobs beyond their time limits, and repeats notifications of
+jobs that stay queued."""
 
 from datetime import timedelta
 
@@ -9,9 +10,19 @@ from django.utils import timezone
 from registry import dispatch
 from registry.selectors.work.queue import queue_name
 from registry.selectors.work.target import targets_served
+from registry.services.work.ban import crash_add
+from registry.services.work.catchup import catch_ups_continue
 from registry.services.work.device import device_check
-from registry.services.work.flow import flows_assign, flows_mark
-from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, Failure, end_attempt
+from registry.services.work.flow import estimate_s, flows_assign, flows_mark, run_limit_s
+from registry.services.work.jobblob import uploads_prune
+from registry.services.work.jobwrite import writes_prune
+from registry.services.work.lease import (
+    NOTIFY_AGAIN_AFTER_S,
+    Failure,
+    end_attempt,
+    fail_attempt,
+)
+from registry.services.work.rerank import reranks_continue
 from registry.states import HUB_JOBS, FailureClass, JobKind, JobState
 from registry.tables import Job, JobQueue
 
@@ -21,24 +32,39 @@ _NOTIFICATIONS_PER_QUEUE = 4
 _MARKED_JOBS = 50
 
 
-def job_reap() -> int:
-    """End expired leases, returning their number; check devices; repeat lost notifications.
+def job_reap(*, ends_leases: bool = True) -> int:
+    """End expired leases, returning their number; end jobs beyond their time limits; check devices;
+    queue catch-up jobs of targets and devices; rewrite the best builds of models whose devices lost
+    or regained trust; repeat lost notifications; delete numbered writes of ended attempts.
 
     Safe to run at any time, by several processes at once.
+
+    Args:
+        ends_leases: Whether to end expired leases. Not soon after the hub has started: devices
+            could not renew them while it was down.
     """
-    expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
-    reaped = sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))
+    reaped = _end_leases() if ends_leases else 0
+    _end_overdue()
     device_check()
     flows_assign()
+    catch_ups_continue()
+    reranks_continue()
+    writes_prune()
+    uploads_prune()
     _notify_again()
     return reaped
+
+
+def _end_leases() -> int:
+    expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
+    return sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))
 
 
 def _reap(pk: int) -> bool:
     with transaction.atomic():
         # Filtered by the lease again: a heartbeat may have come in since.
         rows = Job.objects.filter(pk=pk, state=JobState.LEASED, lease_until__lt=timezone.now())
-        job = rows.select_for_update(of=("self",)).select_related("target").first()
+        job = rows.select_for_update(of=("self",)).select_related("target", "device").first()
         if job is None:
             return False
         failure = Failure(
@@ -46,7 +72,31 @@ def _reap(pk: int) -> bool:
             "job_interrupted",
             f"The worker of attempt {job.attempt} went silent.",
         )
+        crash_add(job)
         return end_attempt(rows.order_by(), job, failure, charged=True)
+
+
+def _end_overdue() -> None:
+    """Fail jobs that exceed their time limits. Their devices may never notice this themselves."""
+    now = timezone.now()
+    least = now - timedelta(seconds=run_limit_s(0.0))
+    leased = Job.objects.filter(state=JobState.LEASED, running_since__lt=least)
+    for pk, fence, kind, parameters, since in leased.values_list(
+        "pk", "fence", "kind", "parameters", "running_since"
+    ):
+        limit_s = run_limit_s(estimate_s(JobKind(kind), parameters))
+        if since is not None and (now - since).total_seconds() > limit_s:
+            _end_run(pk, fence, limit_s)
+
+
+def _end_run(pk: int, fence: int, limit_s: float) -> None:
+    detail = f"The job took longer than {limit_s:.0f} s."
+    with transaction.atomic():
+        rows = Job.objects.filter(pk=pk, state=JobState.LEASED, fence=fence)
+        job = rows.select_for_update(of=("self",)).select_related("target").first()
+        if job is not None:
+            failure = Failure(FailureClass.TIMEOUT, "job_timeout", detail)
+            fail_attempt(rows, job, failure, is_reported=False)
 
 
 def _notify_again() -> None:

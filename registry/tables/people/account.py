@@ -49,6 +49,9 @@ class Namespace(models.Model):
     quota_jobs = models.IntegerField(null=True, blank=True)
     # Of a person: uploads in parts that are not complete.
     quota_uploads = models.IntegerField(null=True, blank=True)
+    # Of a person: MiB that inputs and outputs of runs occupy, and seconds on devices in a day.
+    quota_run_mib = models.IntegerField(null=True, blank=True)
+    quota_run_seconds = models.IntegerField(null=True, blank=True)
     # Sum over its models and data sets.
     used_bytes = models.BigIntegerField(default=0)
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")

@@ -12,7 +12,7 @@ class BestBuild(models.Model):
     """The best build of a model on a target within a tolerance class.
 
     It is of the primary network at the head of the default branch, by the rule of
-    :mod:`registry.selectors.results.choice`: the build that a machine of the target loads whose
+    :mod:`hpcfair.choice`: the build that a machine of the target loads whose
     user accepts ``tolerance``. The build may be of a stricter class, and it is the baseline where
     nothing is proved faster.
 

@@ -13,7 +13,7 @@ class Graph(models.Model):
     ``graph_hash`` ignores names and weights: equal hashes mean the same computation, so that
     search results can be reused. ``signature`` is
     ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}`` where a dimension is an integer
-    or a name; ``facts`` holds the rest of :class:`registry.tickets.GraphFacts`.
+    or a name; ``facts`` holds the rest of :class:`hpcfair.tickets.GraphFacts`.
     """
 
     uuid = uuid_column()

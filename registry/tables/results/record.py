@@ -37,6 +37,7 @@ class Record(Signed):
     class Meta:
         indexes = [
             models.Index(fields=["revision", "target", "-created_at"], name="record_newest"),
+            models.Index(fields=["device", "-created_at", "-id"], name="record_of_device"),
             models.Index(
                 fields=["id"], condition=Q(signed_at__isnull=True), name="record_unsigned"
             ),

@@ -5,11 +5,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from registry.ids import uuid_column
+from registry.ids import sha256_column, uuid_column
 from registry.states import FailureClass, JobKind, JobState
 from registry.tables.repository.revision import Revision
 from registry.tables.work.device import Device
 from registry.tables.work.queue import JobFlow
+from registry.tables.work.requirement import JobRequirement
 from registry.tables.work.target import Target
 
 _QUEUED = Q(state=JobState.QUEUED)
@@ -40,6 +41,10 @@ class Job(models.Model):
     queue_rank = models.FloatField(default=0.0)
     # Seconds that a claim charges to the flow, until the end of the attempt tells the real ones.
     estimate_s = models.FloatField(default=0.0)
+    # Empty for jobs of the hub, and for jobs that every device of their target can do.
+    requirement = models.ForeignKey(
+        JobRequirement, models.SET_NULL, null=True, related_name="jobs", db_index=False
+    )
 
     attempt = models.IntegerField(default=0)
     max_attempts = models.IntegerField(default=3)
@@ -53,6 +58,12 @@ class Job(models.Model):
     not_before = models.DateTimeField(null=True)
     # Time of its wake-up notification; a minute later the reaper repeats those of its queue.
     notified_at = models.DateTimeField(default=timezone.now)
+
+    # When the current attempt began after fetching its files: only the time from then on counts
+    # against the time limit.
+    running_since = models.DateTimeField(null=True)
+    # The candidate that the current attempt tries; suspected if the device falls silent.
+    candidate = sha256_column(blank=True)
 
     progress = models.JSONField(default=dict)
     result = models.JSONField(default=dict)
@@ -69,11 +80,11 @@ class Job(models.Model):
 
     class Meta:
         constraints = [
-            # At most one open job of a kind for a revision and target. Two constraints, because
-            # SQLite does not treat two NULL targets as equal.
+            # At most one open job of a kind for a revision and target, except runs, which differ
+            # by their inputs. Two constraints, because SQLite does not treat two NULLs as equal.
             models.UniqueConstraint(
                 fields=["kind", "revision", "target"],
-                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]),
+                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]) & ~Q(kind=JobKind.RUN),
                 name="job_open_unique",
             ),
             models.UniqueConstraint(
@@ -103,6 +114,13 @@ class Job(models.Model):
             ),
             models.Index(
                 fields=["lease_until"], condition=Q(state=JobState.LEASED), name="job_leases"
+            ),
+            models.Index(
+                fields=["running_since"], condition=Q(state=JobState.LEASED), name="job_running"
+            ),
+            # Jobs that devices hold.
+            models.Index(
+                fields=["device", "target"], condition=Q(state=JobState.LEASED), name="job_held"
             ),
             # Lists, newest first.
             models.Index(fields=["state", "-id"], name="job_by_state"),

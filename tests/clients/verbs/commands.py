@@ -177,7 +177,7 @@ def cache_verify(of: Context) -> None:
 def cache_rm(of: Context) -> None:
     name = _cached(of)
     hf(f"cache rm model/{name} -y")
-    assert name not in hf("cache list")
+    assert f"model/{name}" not in hf("cache list").split()
 
 
 @works("cache prune", CACHE)

@@ -13,7 +13,7 @@ from hub.admin.site import MOST_ROWS
 from hub.admin.urls import SITE
 from registry.services.audit import audit
 from registry.services.people.account import staff_set
-from registry.tables import AuditEntry, MLModel, Target, User
+from registry.tables import AuditEntry, Ban, MLModel, Target, User
 from tests.factories import make_token, make_user, member
 from tests.hub.pages.test_content_policy import inline_parts
 from tests.hub.pages.test_reading import text
@@ -36,7 +36,9 @@ def operator(client: Client, alice: User) -> User:
 def rows(galaxy: MLModel, secret: MLModel) -> None:
     """At least one row of each table, and two of those that grow."""
     # Both models wait for their inspection.
-    shopfloor.make_machine()
+    target, _ = shopfloor.make_machine()
+    for digit in "cd":
+        Ban.objects.create(target=target, config_sha256=digit * 64, reason="It took down two.")
 
 
 def test_strangers_sign_in_by_the_hubs_own_page(client: Client, alice: User) -> None:

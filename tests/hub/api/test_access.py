@@ -62,7 +62,14 @@ NOT_ABOUT = {
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema", "fair_report", "assessment_schema",
-    "dataset_identifiers",
+    "dataset_identifiers", "target_import", "target_save", "device_change", "device_code_issue",
+    # Devices reach what belongs to the jobs that they hold: test_agent.py, test_agentblob.py.
+    "agent_enrol", "agent_check", "agent_hello", "agent_heartbeat", "agent_leave", "agent_claim",
+    "agent_job_read", "agent_job_write", "agent_job_end", "agent_blob_get", "agent_blob_put",
+    # Operators only: test_bundle.py.
+    "bundle_list", "bundle_get", "bundle_export", "bundle_file", "bundle_import", "bundle_cancel",
+    # Their owner only: test_run.py.
+    "model_run", "run_get", "run_outputs", "run_delete",
 }  # fmt: skip
 
 #: Lists over all models, and where an item names its model.

@@ -75,12 +75,20 @@ def test_every_problem_code_is_listed() -> None:
     assert content_type == errors.CONTENT_TYPE
 
 
-def test_a_token_and_a_session_are_the_ways_in() -> None:
+def test_tokens_of_people_and_devices_and_a_session_are_the_ways_in() -> None:
     schemes = committed()["components"]["securitySchemes"]
     assert {name: scheme["type"] for name, scheme in schemes.items()} == {
         "token": "http",
         "session": "apiKey",
+        "device": "http",
     }
+
+
+def test_only_agents_sign_in_with_the_token_of_a_device() -> None:
+    for path, _, operation in operations():
+        is_agents = path.startswith("/api/v1/agent/") and path != "/api/v1/agent/enrol"
+        assert ({"device": []} in operation["security"]) == is_agents, path
+        assert not is_agents or operation["security"] == [{"device": []}]
 
 
 def test_writes_need_somebody_and_say_so() -> None:
@@ -89,7 +97,8 @@ def test_writes_need_somebody_and_say_so() -> None:
         for _, method, operation in operations()
         if method != "get" and {} in operation["security"]
     }
-    assert open_writes == {"model_resolve"}
+    # A machine that enrols has a one-time code.
+    assert open_writes == {"model_resolve", "agent_enrol"}
 
 
 def test_the_example_of_a_record_is_a_record() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 from pytest_django.plugin import DjangoDbBlocker
@@ -28,12 +29,23 @@ from registry.services.webhook.webhook import webhook_create
 from registry.services.work.attempt import job_fail, job_succeed
 from registry.services.work.job import job_submit
 from registry.states import FailureClass, Gate, JobKind, RepositoryKind
-from registry.tables import Build, Graph, Job, MLModel, Namespace, Record, User
+from registry.tables import (
+    Build,
+    Device,
+    Graph,
+    Job,
+    JobBundle,
+    MLModel,
+    Namespace,
+    Record,
+    User,
+)
 from tests.factories import PASSWORD, commit_files, make_mlmodel, make_user, readme, tiny_onnx
 from tests.hub.pages.tuning import make_digits, publish_digits
 from tests.programs import path_of
 from tests.registry import shopfloor
 from tests.registry.assessed import document
+from tests.registry.work.runs import finished
 
 #: How long a page may take to become what is waited for: a busy machine is no fault of the page.
 PATIENCE_MS = 120_000
@@ -188,10 +200,26 @@ def fail_inspection(mlmodel: MLModel) -> None:
 
 @pytest.fixture
 def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: User) -> list[str]:
-    """A page of every kind, all readable by alice, who owns most of what they show."""
+    """A page of every kind, all readable by alice, an operator, who owns most of what they show."""
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
     root, mlmodel = tuned.path, tuned.mlmodel
     for points in (1, 3):
         assessment_add(revision_get(mlmodel), document(points))
+    assert tuned.job.target is not None
+    run = finished(alice, mlmodel, tuned.job.target)
+    waiting = shopfloor.make_revision("alice/waiting")
+    shopfloor.make_graph(waiting)
+    job_submit(actor=alice, kind=JobKind.TUNE, revision=waiting, target=tuned.job.target)
+    # With a key, so that jobs can be exported for it.
+    Device.objects.update(public_key="PEM")
+    JobBundle.objects.create(
+        device=Device.objects.get(),
+        answers=shopfloor.make_blob(b"answers"),
+        claims={str(tuned.job.uuid): 1},
+        budget_s=3600.0,
+        lease_until=timezone.now(),
+        report=[{"job": str(tuned.job.uuid), "outcome": "succeeded", "detail": "1.25x"}],
+    )
     mlmodel_update(actor=alice, mlmodel=mlmodel, gate=Gate.MANUAL)
     access_request(actor=bob, mlmodel=mlmodel, message="For my thesis.")
     talk = discussion_open(actor=bob, mlmodel=mlmodel, title="Which?", description="*Which* one?")
@@ -212,6 +240,8 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     )
     return [
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
+        "/fleet", "/targets/new", "/settings/bundles",
+        f"/targets/{shopfloor.SLUG}", f"/devices/{Device.objects.get().uuid}",
         "/catalog", "/terms", "/policy",
         root, f"{root}/builds", f"{root}/cite", f"{root}/jobs", f"{root}/history", f"{root}/upload",
         f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
@@ -220,6 +250,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"{root}/discussions/new", f"{root}/discussions/1", f"{root}/discussions/2",
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
+        f"/jobs/{run.job.uuid}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
         "/settings/password", "/settings/organisations", "/settings/organisations/crew",
         "/login/reset", "/login/reset/sent", "/login/reset/MQ/used",

@@ -126,6 +126,13 @@ class TestTarget:
         assert self.shown(client) == "x86-64-avx512"
         assert "target" not in client.cookies
 
+    def test_real_machines_come_before_emulated_ones(self, client: Client) -> None:
+        Target.objects.filter(slug="x86-64-avx512").update(is_emulated=True)
+        assert self.shown(client) == "arm64-generic"
+        sentence = "Its speed says nothing about real ones"
+        assert sentence not in text(client, PATH)
+        assert sentence in text(client, f"{PATH}?target=x86-64-avx512")
+
     def test_a_choice_lasts_in_this_session_of_the_browser(self, client: Client) -> None:
         assert self.shown(client, "?target=arm64-generic") == "arm64-generic"
         assert self.shown(client) == "arm64-generic"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from hpcfair.tickets import JobTicket
 from hub.pages.progress import in_words, progress_of, summary_of, title_of
 from registry.services.results.trial import trial_add
 from registry.services.work.attempt import job_fail, job_progress, job_succeed
 from registry.services.work.job import job_submit
 from registry.states import FailureClass, JobKind
 from registry.tables import Job, User
-from registry.tickets import JobTicket
 from tests.hub.pages.conftest import Tuned
 from tests.registry import shopfloor
 

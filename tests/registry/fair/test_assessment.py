@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db.models import F
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Forbidden, Invalid, NotFound
 from registry.fair.description import Description
 from registry.fair.score.harvest import expected
@@ -32,7 +33,6 @@ from registry.services.work.attempt import job_claim, job_succeed
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Job, JobQueue, MLModel, Revision, User
-from registry.tickets import JobTicket
 from tests.factories import commit_files, make_mlmodel, readme
 from tests.registry.assessed import document
 from tests.registry.fair.samples import EVERY

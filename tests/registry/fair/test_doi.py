@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.identifier import identifier_of, identifiers_of
@@ -13,6 +14,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.fair.doi import (
     CLAIM,
     PUT_OFF,
+    DoiTicket,
     doi_begin,
     doi_claim,
     doi_keep,
@@ -24,7 +26,6 @@ from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, m
 from registry.services.work.attempt import job_claim
 from registry.states import JobKind
 from registry.tables import AuditEntry, Identifier, MLModel, User
-from registry.tickets import DoiTicket, JobTicket
 from tests.factories import commit_files, make_mlmodel, readme
 
 pytestmark = pytest.mark.django_db

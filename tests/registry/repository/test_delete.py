@@ -3,6 +3,7 @@
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.utils import timezone
 
 from registry.errors import Forbidden
 from registry.services.people.account import member_set
@@ -21,14 +22,21 @@ from registry.tables import (
     Build,
     Discussion,
     DiscussionEvent,
+    JobAttempt,
+    JobBlob,
+    JobReport,
+    JobUpload,
+    JobWrite,
     MLModel,
     Namespace,
     OutboxEntry,
+    RemoteRun,
     User,
     Webhook,
     WebhookWatch,
 )
 from tests.factories import commit_files
+from tests.registry.shopfloor import make_blob
 from tests.registry.test_access import full_floor
 
 #: What outlives a repository: people and their things, machines, bytes, what tells of it (its
@@ -39,6 +47,7 @@ OUTLIVE = {
     "XorbRun", "XorbChunk", "XetFile", "ScheduleTask", "ScheduleUse", "ScheduleSketch",
     "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable", "HubKey",
     "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue", "FormerNamespace", "UserTarget",
+    "DeviceCode", "JobRequirement", "StudyStatistic", "CandidateCrash", "Ban", "JobBundle",
 }  # fmt: skip
 
 
@@ -73,10 +82,24 @@ def fill(mlmodel: MLModel, owner: User | None, friend: User) -> None:
         BestBuild.objects.create(
             mlmodel=mlmodel, target=build.target, tolerance="exact", build=build, p50_ns=1, ratio=1
         )
+    for attempt in JobAttempt.objects.filter(job__revision__mlmodel=mlmodel):
+        _work(attempt, friend)
     mlmodel_update(actor=owner, mlmodel=mlmodel, gate="manual")
     access_grant(actor=owner, mlmodel=mlmodel, user=friend)
     mlmodel_move(
         actor=owner, mlmodel=mlmodel, namespace=mlmodel.namespace.name, name=f"{mlmodel.name}-2"
+    )
+
+
+def _work(attempt: JobAttempt, friend: User) -> None:
+    """What a device sent for a job, and the job as a run with somebody's inputs."""
+    job, blob = attempt.job, make_blob(b"input")
+    JobWrite.objects.create(attempt=attempt, number=1, sha256="0" * 64, reply={})
+    JobReport.objects.create(attempt=attempt, document={}, signature="")
+    JobBlob.objects.create(job=job, blob=blob)
+    JobUpload.objects.create(job=job, sha256="0" * 64, key="k", size_bytes=1, part_bytes=1)
+    RemoteRun.objects.create(
+        job=job, owner=friend, inputs=blob, limit_s=1.0, expires_at=timezone.now()
     )
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from hpcfair.choice import LoadRequest
 from registry.errors import Invalid
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.resolution import resolve
 from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict
 from registry.selectors.access import readable_mlmodels
 from registry.services.repository.hold import hold_pass
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_update
 from registry.states import RepositoryKind, Visibility
 from registry.tables import AuditEntry, MLModel, OutboxEntry, User
-from registry.tickets import JobTicket
 from tests.factories import commit_files, readme, tiny_onnx
 from tests.registry import shopfloor
 

@@ -7,6 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from hpcfair.choice import LoadRequest
 from registry import schemas
 from registry.selectors.results.best import (
     BuildChoice,
@@ -15,7 +16,6 @@ from registry.selectors.results.best import (
     best_ratios,
     largest_gains,
 )
-from registry.selectors.results.choice import LoadRequest
 from registry.services.results.best import best_builds_update
 from registry.services.results.record import record_add
 from registry.states import Visibility

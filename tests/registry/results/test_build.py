@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from hpcfair.tickets import JobTicket
 from registry import schemas
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.results.build import build_file_get, build_get, builds_of
@@ -13,7 +14,6 @@ from registry.services.results.build import builds_add, builds_publish
 from registry.services.results.record import record_add
 from registry.services.work.attempt import job_heartbeat, job_succeed
 from registry.tables import AuditEntry, Build, Job, OutboxEntry, Record
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 

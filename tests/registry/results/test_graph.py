@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.services.results.graph import graph_store
@@ -11,7 +12,6 @@ from registry.services.work.attempt import job_claim
 from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Graph, OutboxEntry, Revision
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hpcfair.choice import LoadRequest
 from registry.selectors.results.best import best_build
-from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.inconclusive import (
     all_inconclusive,
     inconclusive_candidates,

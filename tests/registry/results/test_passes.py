@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict, Invalid
 from registry.selectors.results.passes import (
     class_trials,
@@ -24,7 +25,6 @@ from registry.services.results.passes import (
 from registry.services.work.attempt import job_claim
 from registry.states import JobKind
 from registry.tables import Graph, Job, JobFlow, PassPortfolio, PassTrial
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry import schemas
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.results.profile import (
@@ -22,7 +23,6 @@ from registry.services.results.record import record_add
 from registry.services.storage.fsck import fsck
 from registry.services.storage.gc import gc
 from registry.tables import Blob, Build, Profile, ScheduleTask
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 

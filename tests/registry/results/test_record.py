@@ -7,13 +7,13 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from hypothesis import given, settings
 
+from hpcfair.tickets import JobTicket
 from registry import schemas
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.results.record import record_get, records_of
 from registry.services.results.record import record_add
 from registry.states import Scope
 from registry.tables import AuditEntry, Record, Target, Token, User
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor, json_values
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict, Invalid
 from registry.selectors.results.schedule import (
     is_scheduled,
@@ -24,7 +25,6 @@ from registry.services.work.attempt import job_succeed
 from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Blob, Graph, Job, ScheduleSketch, ScheduleTask, ScheduleTrial
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import SLUG
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.selectors.results.choice import BuildFacts, accepts, best_of
+from hpcfair.choice import BuildFacts, accepts, best_of
 from registry.selectors.results.speed import (
     InputShape,
     batch_of,
@@ -54,7 +54,7 @@ def test_each_offer_is_of_a_laxer_class_and_faster_than_the_one_before(
     assert order == sorted(set(order))
     ratios = [offer.ratio for offer in offers if not offer.is_baseline]
     assert ratios == sorted(set(ratios), reverse=True)
-    assert all(offer.is_baseline or not offer.is_faulty for offer in offers)
+    assert all(offer.is_baseline or not offer.fault for offer in offers)
 
 
 @given(networks)

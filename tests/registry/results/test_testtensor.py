@@ -8,10 +8,9 @@ from django.utils import timezone
 
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.results import testtensor as reads
-from registry.selectors.results.testtensor import parse_test_path, tensor_get
+from registry.selectors.results.testtensor import tensor_get
 from registry.selectors.storage.blob import blobs_unreferenced
 from registry.services.results import testtensor as writes
-from registry.states import TensorSide
 from registry.tables import AuditEntry, Blob, Graph, TestTensor
 from tests.registry import shopfloor
 
@@ -131,23 +130,6 @@ def test_what_is_no_set_is_refused(held: dict[str, Any], tensors: Any) -> None:
         )
     assert refusal.value.code == "invalid_request"
     assert refusal.value.fields
-
-
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        ("test_data_set_0/input_0.pb", (0, TensorSide.INPUT, 0)),
-        ("test_data_set_12/output_3.pb", (12, TensorSide.OUTPUT, 3)),
-        ("test_data_set_01/input_0.pb", None),
-        ("test_data_set_0/input_0.pb\n", None),
-        ("test_data_set_\N{ARABIC-INDIC DIGIT ONE}/input_0.pb", None),
-        ("test_data_set_1000000/input_0.pb", None),
-        ("a/test_data_set_0/input_0.pb", None),
-        ("test_data_set_0/label_0.pb", None),
-    ],
-)
-def test_a_path_names_a_place_or_nothing(path: str, place: tuple[int, str, int] | None) -> None:
-    assert parse_test_path(path) == place
 
 
 def test_a_tensor_is_found_by_its_path(floor: shopfloor.Floor, held: dict[str, Any]) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Invalid, NotFound
 from registry.selectors.results.trial import history, trial_get, trials_of_job
 from registry.services.results.trial import trial_add
-from registry.tables import Trial
-from registry.tickets import JobTicket
+from registry.tables import Graph, Job, Target, Trial
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +31,10 @@ def another_job() -> JobTicket:
     floor = shopfloor.floor(f"alice/net{Trial.objects.count()}")
     floor.tune()
     return floor.claim()
+
+
+def history_for(ticket: JobTicket, search_key: str = "b" * 64) -> list[dict[str, Any]]:
+    return history(search_key, Job.objects.get(uuid=ticket.job_uuid))
 
 
 def test_a_trial_comes_back_as_it_was_added(ticket: JobTicket) -> None:
@@ -119,19 +123,33 @@ def test_history_tells_the_mean_of_each_candidate_best_first(ticket: JobTicket) 
     later = another_job()
     add(later, 1, "all", ratio=1.1)
     add(later, 2, "two", ratio=0.1, search_key="c" * 64)
-    found = history("b" * 64)
+    newest = another_job()
+    found = history_for(newest)
     assert [row["candidate"]["options"]["threads"] for row in found] == ["half", "all"]
     assert [row["ratio"] for row in found] == pytest.approx([0.7, 0.8])
-    assert [row["ratio"] for row in history("b" * 64, later.job_uuid)] == [0.5, 0.7]
+    assert [row["ratio"] for row in history_for(later)] == [0.5, 0.7]
     assert {row["tolerance"] for row in found} == {"exact"}
-    assert history("d" * 64) == []
+    assert history_for(newest, "d" * 64) == []
+
+
+def test_history_has_only_trials_of_the_network_and_target(ticket: JobTicket) -> None:
+    add(ticket, 1)
+    newest = another_job()
+    assert len(history_for(newest)) == 1
+    other = Target.objects.create(slug="other", architecture="x86-64")
+    Trial.objects.update(target=other)
+    assert history_for(newest) == []
+    Trial.objects.update(target=Job.objects.get(uuid=ticket.job_uuid).target)
+    assert len(history_for(newest)) == 1
+    Graph.objects.filter(revision__jobs__uuid=ticket.job_uuid).update(graph_hash="f" * 64)
+    assert history_for(newest) == []
 
 
 def test_history_forgets_what_others_on_the_machine_disturbed(ticket: JobTicket) -> None:
     add(ticket, 1, "all", ratio=0.5, measurement={"quality": {"unstable": False}})
     add(ticket, 2, "half", ratio=0.1, measurement={"quality": {"disturbed": True}})
     add(ticket, 3, "one", ratio=0.7, measurement={})
-    threads = [row["candidate"]["options"]["threads"] for row in history("b" * 64)]
+    threads = [row["candidate"]["options"]["threads"] for row in history_for(another_job())]
     assert threads == ["all", "one"]
 
 

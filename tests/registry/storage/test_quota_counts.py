@@ -136,7 +136,15 @@ def test_people_see_their_quotas(client: Client, alice: User, space: Namespace) 
         "models": (0, 1000),
         "jobs": (0, 1000),
         "uploads": (0, 2000),
+        "run_seconds": (0, 3600),
+        "run_mib": (0, 1024),
     }
     assert "of 1000" not in Client().get("/alice").content.decode()
-    assert [one.what for one in allowances(space)] == ["models", "jobs", "uploads"]
+    assert [one.what for one in allowances(space)] == [
+        "models",
+        "jobs",
+        "uploads",
+        "run_mib",
+        "run_seconds",
+    ]
     assert not MLModel.objects.exists()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from django.db.models import F
 from django.utils import timezone
 
 from registry.errors import Conflict
@@ -123,8 +124,10 @@ def reap_on(log: str, seed: int) -> None:
 def expire() -> None:
     """End all leases of jobs that a kill may have left, as time would."""
     past = timezone.now() - timedelta(seconds=1)
-    # Such interruptions are charged, and a job is given up after three.
-    Job.objects.filter(state=JobState.LEASED).update(lease_until=past, attempt=1, fence=1)
+    # Such interruptions are charged, and a job is given up after three attempts or too many claims.
+    Job.objects.filter(state=JobState.LEASED).update(
+        lease_until=past, attempt=1, yields=F("fence") - 1
+    )
 
 
 ROLES = {"submit": submit_on, "work": work_on, "reap": reap_on}

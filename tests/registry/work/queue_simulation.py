@@ -115,11 +115,11 @@ class Simulation:
             return None
         line = min(waiting, key=lambda line: (line.due_s, line.number))
         work = heapq.heappop(line.jobs)[2]
-        self._served_s = max(self._served_s, fairshare.start_s(line.level, line.due_s))
+        due_s = fairshare.turn_s(line.due_s, now_s=self._served_s)
+        self._served_s = max(self._served_s, fairshare.start_s(line.level, due_s))
         common_s = self._common_of(work, line)
         self._store(
-            line,
-            fairshare.serve(line.level, line.due_s, estimate_s=work.estimate_s, common_s=common_s),
+            line, fairshare.serve(line.level, due_s, estimate_s=work.estimate_s, common_s=common_s)
         )
         return work
 

@@ -15,13 +15,17 @@ from django.db import connections
 from django.utils import timezone
 
 from registry.errors import Conflict
+from registry.services.work.agent import agent_end
 from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.device import device_quarantine, device_resume
 from registry.services.work.job import job_submit
+from registry.services.work.operations import job_write
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState
-from registry.tables import Job
+from registry.tables import Job, JobEvent, JobReport, Target
 from tests.factories import database_url
 from tests.registry import shopfloor
+from tests.registry.agents import machine
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -179,3 +183,56 @@ def test_a_success_and_the_reaper_do_not_both_win() -> None:
         assert reaped == int(refused)
         assert job.state == (JobState.QUEUED if refused else JobState.SUCCEEDED)
         Job.objects.all().delete()
+
+
+def test_a_write_that_arrives_many_times_at_once_takes_effect_once() -> None:
+    queue(1)
+    ticket = job_claim(device_name="floor-1", kinds=[JobKind.TUNE], target=shopfloor.SLUG)
+    assert ticket is not None
+
+    def write() -> Any:
+        return job_write(
+            job_uuid=ticket.job_uuid,
+            fence=ticket.fence,
+            name="note",
+            columns={"message": "hello"},
+            number=1,
+        )
+
+    assert at_once(write) == [{}] * THREADS
+    assert JobEvent.objects.filter(message="hello").count() == 1
+
+
+def test_an_end_that_arrives_many_times_at_once_counts_once(settings: Any) -> None:
+    settings.SCHEDULE_S = 60
+    (job,) = queue(1)
+    agent = machine(Target.objects.get())
+    ticket = agent.claim()
+    report = agent.succeeded(ticket)
+
+    def end() -> Any:
+        return agent_end(device=agent.device, job_uuid=ticket.job_uuid, **report)
+
+    assert at_once(end) == [{"state": "succeeded", "is_late": False}] * THREADS
+    assert JobReport.objects.count() == 1
+    assert Job.objects.filter(kind=JobKind.SCHEDULE).count() == 1
+    assert job.attempts.count() == 1
+
+
+def test_a_device_that_is_quarantined_while_it_claims_holds_nothing() -> None:
+    queue(12)
+    lock = threading.Lock()
+    for _ in range(5):
+        decisions = iter([device_quarantine])
+
+        def act(decisions: Any = decisions) -> Any:
+            with lock:
+                decide = next(decisions, None)
+            if decide:
+                return decide(actor=None, name="floor-1")
+            claim = {"device_name": "floor-1", "kinds": [JobKind.TUNE], "target": shopfloor.SLUG}
+            return job_claim(**claim)
+
+        at_once(act)
+        assert not Job.objects.filter(state=JobState.LEASED).exists()
+        device_resume(actor=None, name="floor-1")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.work.job import events_of
 from registry.services.results.record import record_add
@@ -23,9 +24,9 @@ from registry.services.work.attempt import (
 )
 from registry.services.work.job import job_submit
 from registry.services.work.lease import CLAIMS_PER_ATTEMPT, transition
-from registry.states import JOB_TRANSITIONS, FailureClass, JobKind, JobState
+from registry.states import FailureClass, JobKind, JobState
 from registry.tables import Job, Record, Target, Trial
-from registry.tickets import JobTicket
+from registry.transitions import JOB_TRANSITIONS
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 

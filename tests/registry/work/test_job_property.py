@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from hpcfair.tickets import JobTicket
 from registry.errors import Conflict
 from registry.services.results.trial import trial_add
 from registry.services.work.attempt import (
@@ -31,9 +32,9 @@ from registry.services.work.attempt import (
 from registry.services.work.job import job_cancel
 from registry.services.work.lease import CLAIMS_PER_ATTEMPT
 from registry.services.work.reaper import job_reap
-from registry.states import JOB_ENDED, FailureClass, JobKind, JobState
+from registry.states import FailureClass, JobKind, JobState
 from registry.tables import Job, Trial
-from registry.tickets import JobTicket
+from registry.transitions import JOB_ENDED
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db

@@ -4,12 +4,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from hpcfair.tickets import JobTicket
 from registry.selectors.work.job import best_trials, job_version, newest_jobs, trials_of
 from registry.services.results.trial import trial_add
 from registry.services.work.attempt import job_fail, job_note, job_succeed
 from registry.states import FailureClass
 from registry.tables import Job
-from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 

@@ -5,12 +5,12 @@ import pytest
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.work.queue import is_search_due
 from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.catchup import plan_catch_up
 from registry.services.work.job import job_submit
 from registry.services.work.plan import (
     BACKGROUND_PRIORITY,
     REPEAT_AFTER_S,
     plan,
-    plan_catch_up,
     plan_follow_up,
     plan_repetition,
 )

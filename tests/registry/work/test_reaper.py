@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from hpcfair.tickets import JobTicket
 from registry import dispatch
 from registry.errors import Conflict
 from registry.selectors.work.job import events_of
 from registry.services.work import reaper
 from registry.services.work.attempt import job_claim, job_fail, job_heartbeat
 from registry.services.work.device import device_seen
+from registry.services.work.flow import run_limit_s
 from registry.services.work.job import job_cancel, job_submit
 from registry.services.work.reaper import job_reap
 from registry.states import DeviceHealth, FailureClass, JobKind, JobState
@@ -55,6 +57,17 @@ def test_a_lease_that_ran_out_puts_the_job_back(floor: Floor, notified: list[Job
     with pytest.raises(Conflict):
         job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
     assert floor.claim().attempt == 2
+
+
+def test_soon_after_a_start_of_the_hub_leases_do_not_end(floor: Floor) -> None:
+    job = floor.tune()
+    ticket = floor.claim()
+    expire()
+    assert job_reap(ends_leases=False) == 0
+    job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    assert job_reap() == 0
+    job.refresh_from_db()
+    assert (job.state, job.fence) == (JobState.LEASED, ticket.fence)
 
 
 def test_a_lease_that_holds_is_left_alone(floor: Floor) -> None:
@@ -186,3 +199,34 @@ def test_reaping_looks_after_devices(floor: Floor) -> None:
     job_reap()
     floor.device.refresh_from_db()
     assert floor.device.health == DeviceHealth.OFFLINE
+
+
+def run_for(ticket: JobTicket, seconds: float) -> None:
+    """Move the begin of a job's execution back, and renew its lease."""
+    begun = timezone.now() - timedelta(seconds=seconds)
+    Job.objects.filter(uuid=ticket.job_uuid).update(running_since=begun)
+
+
+def test_a_job_beyond_its_time_limit_is_ended(floor: Floor) -> None:
+    job = floor.tune(parameters={"budget_s": 60})
+    ticket = floor.claim()
+    run_for(ticket, run_limit_s(60.0) - 5)
+    job_reap()
+    job.refresh_from_db()
+    assert job.state == JobState.LEASED
+    run_for(ticket, run_limit_s(60.0) + 5)
+    job_reap()
+    job.refresh_from_db()
+    assert (job.state, job.failure_code) == (JobState.FAILED, "job_timeout")
+    with pytest.raises(Conflict):
+        job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+
+
+def test_the_time_before_the_execution_is_not_limited(floor: Floor) -> None:
+    job = floor.tune()
+    floor.claim()
+    long_ago = timezone.now() - timedelta(days=30)
+    Job.objects.update(created_at=long_ago, started_at=long_ago, notified_at=long_ago)
+    job_reap()
+    job.refresh_from_db()
+    assert job.state == JobState.LEASED

@@ -253,8 +253,11 @@ def test_a_target_says_what_its_machines_promise_and_no_more() -> None:
     }
     arm = TargetSpec("a", "arm64", frozenset({"asimd", "asimddp"}), 4, None)
     assert target_of(arm)["mattr"] == ["+neon", "+dotprod"]
-    with pytest.raises(InvalidCandidate, match="riscv64"):
-        target_of(replace(arm, architecture="riscv64"))
+    riscv = target_of(replace(arm, architecture="riscv64"))
+    assert (riscv["mcpu"], riscv["mabi"]) == ("generic-rv64", "lp64d")
+    assert riscv["mattr"] == ["+m", "+a", "+f", "+d", "+c"]
+    with pytest.raises(InvalidCandidate, match="s390x"):
+        target_of(replace(arm, architecture="s390x"))
     with pytest.raises(InvalidCandidate, match="O9"):
         target_of(arm, "O9")
 

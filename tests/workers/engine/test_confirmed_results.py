@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from workers.backends.fake.backend import FakeBackend
+from workers.device.best import best_result
 from workers.engine import strategies
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Prior, Trial
 from workers.engine.types import Candidate
-from workers.jobs.best import best_result
 from workers.testing.simulation import Noise, SimulatedDevice
 
 from .cast import NETWORK, TARGET

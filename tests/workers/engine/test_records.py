@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from workers.device.best import best_result
 from workers.engine.artifacts import artifact_files, artifact_sha256
 from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
 from workers.engine.requests import TuningRequest
 from workers.engine.spent import Spent
 from workers.engine.types import BuildResult, TargetSpec, sha256_of
-from workers.jobs.best import best_result
 from workers.testing.simulation import Noise, SimulatedDevice
 
 from .searching import a_request, search

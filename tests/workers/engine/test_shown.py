@@ -7,6 +7,7 @@ import pytest
 from hpcfair.measurement.ratio import MARGIN
 from hpcfair.measurement.types import Interval
 from workers.backends.fake.backend import FakeBackend
+from workers.device.best import best_result
 from workers.engine.measure import FIRST_RUNS_FACTOR
 from workers.engine.requests import SearchBudget
 from workers.engine.search_result import WORTH_REPORTING, SearchResult
@@ -16,7 +17,6 @@ from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Measurement, Prior, Trial
 from workers.engine.tune import tune
 from workers.engine.types import Candidate, Options
-from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice
 
 from .searching import BACKENDS, DEFAULT, a_request, search, true_ratio

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
+from workers.device.best import best_result
 from workers.engine.errors import Cancelled, InfrastructureFailed, LeaseLost, ReferenceFailed
 from workers.engine.ports import PhaseTime
 from workers.engine.requests import SearchBudget, TuningRequest
@@ -14,7 +15,6 @@ from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Trial
 from workers.engine.tune import tune
 from workers.engine.types import Candidate, Options
-from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
 from .cast import NETWORK, TARGET
@@ -58,6 +58,16 @@ def test_the_first_trial_is_the_baseline_against_itself(device: SimulatedDevice)
     assert not result.confirmed_results
 
 
+def test_the_baseline_may_be_of_another_backend_than_the_reference(
+    device: SimulatedDevice,
+) -> None:
+    """Where the reference does not run on the device, its latency there is unknown."""
+    request = replace(a_request(1), backends=("faulty",), baseline_backend="faulty")
+    result = search(device, request)
+    assert result.baseline.trial.candidate.backend == "faulty"
+    assert result.trials[0].ratio == pytest.approx(1)
+
+
 def test_trials_are_stored_as_they_land(device: SimulatedDevice, clock: VirtualClock) -> None:
     landed: list[tuple[int, float]] = []
 
@@ -69,6 +79,37 @@ def test_trials_are_stored_as_they_land(device: SimulatedDevice, clock: VirtualC
     search(device, a_request(5), Watching())
     assert [number for number, _ in landed] == [0, 1, 2, 3, 4]
     assert len({moment for _, moment in landed}) == 5
+
+
+def test_each_candidate_is_stored_before_it_runs(device: SimulatedDevice) -> None:
+    steps: list[tuple[str, str]] = []
+
+    class Watching(MemoryTrialStore):
+        def begin(self, candidate: Candidate) -> None:
+            steps.append(("begin", candidate.sha256))
+
+        def add(self, trial: Trial) -> None:
+            steps.append(("add", trial.candidate.sha256))
+            super().add(trial)
+
+    result = search(device, a_request(3), Watching())
+    digests = [trial.candidate.sha256 for trial in result.trials]
+    assert steps == [(step, digest) for digest in digests for step in ("begin", "add")]
+
+
+def test_banned_candidates_are_neither_tried_nor_confirmed(device: SimulatedDevice) -> None:
+    store = MemoryTrialStore()
+    free = search(device, a_request(14), store)
+    assert free.confirmed_results
+    winners = {one.trial.candidate.sha256 for one in free.confirmed_results}
+    # The baseline is measured all the same.
+    banned = frozenset({*winners, Candidate("fake", DEFAULT).sha256})
+    again = search(device, replace(a_request(14), banned=banned))
+    assert again.trials[0].candidate == Candidate("fake", DEFAULT)
+    assert not banned & {trial.candidate.sha256 for trial in again.trials[1:]}
+    # An earlier attempt has measured them.
+    resumed = search(device, replace(a_request(14), banned=banned), store)
+    assert not banned & {one.trial.candidate.sha256 for one in resumed.confirmed_results}
 
 
 def test_a_resumed_search_runs_nothing_twice_and_goes_the_same_way(

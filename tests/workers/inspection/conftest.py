@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 import pytest
 
-from registry.tickets import GraphFacts
+from hpcfair.tickets import GraphFacts
 from workers.inspection.errors import InspectionError
 from workers.inspection.inspect import read_graph
 

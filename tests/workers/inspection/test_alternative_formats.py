@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from registry.tickets import GraphFacts
+from hpcfair.tickets import GraphFacts
 from workers.engine.binding import Binding, Misfit, bind
 from workers.engine.types import TensorSpec
 from workers.inspection.inspect import read_folder

@@ -13,7 +13,7 @@ import pytest
 from onnx.backend.test.case import base
 from onnx.reference.ops import op_pool_common
 
-from registry.tickets import GraphFacts
+from hpcfair.tickets import GraphFacts
 from tests.workers.inspection.conftest import facts_of
 from workers.inspection.errors import InspectionError
 

@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from hpcfair.isolation.limits import Limits
+from hpcfair.tickets import GraphFacts
 from registry.errors import CODES
-from registry.tickets import GraphFacts
 from tests.workers.inspection.conftest import Read, Refusal
 from tests.workers.inspection.networks import Net, bert, mlp, resnet18
 from workers.engine.child import call

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.tickets import GraphFacts
+from hpcfair.tickets import GraphFacts
 from workers.inspection.errors import InspectionError
 from workers.inspection.inspect import read_folder
 from workers.inspection.tflite_graph import read_tflite_graph

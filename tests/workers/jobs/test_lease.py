@@ -11,7 +11,6 @@ from registry.services.work.job import job_cancel
 from registry.tables import Job
 from tests.registry import shopfloor
 from workers.engine.errors import Cancelled, LeaseLost
-from workers.engine.ports import PhaseTime
 from workers.jobs.lease import Lease
 
 # The heartbeat has a connection of its own: what it reads must be committed.
@@ -53,17 +52,6 @@ def test_its_loss_is_heard_of(floor: shopfloor.Floor) -> None:
     with Lease(floor.claim()) as lease:
         Job.objects.update(fence=99)
         until(lambda: raises(lease, LeaseLost))
-
-
-def test_progress_of_a_lost_job_is_refused(floor: shopfloor.Floor) -> None:
-    with Lease(floor.claim()) as lease:
-        lease.progress("search", 1, 10, "at work", PhaseTime(41.5, 120.0))
-        progress = Job.objects.get().progress
-        assert (progress["done"], progress["used_s"], progress["budget_s"]) == (1, 41.5, 120.0)
-        Job.objects.update(fence=99)
-        with pytest.raises(LeaseLost):
-            lease.progress("search", 2, 10, "at work")
-        assert Job.objects.get().progress["done"] == 1
 
 
 def test_a_cancellation_is_heard_of(floor: shopfloor.Floor) -> None:

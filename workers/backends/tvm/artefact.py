@@ -42,7 +42,7 @@ def write(
     import_s = perf_counter() - started
     compiled = compiling.compile_network(imported, pipeline, target, records)
     with tempfile.TemporaryDirectory() as workspace:
-        compiling.export(compiled, out / LIBRARY, Path(workspace))
+        compiling.export(compiled, out / LIBRARY, Path(workspace), target)
     signature = signature_of(network, options)
     (out / SIGNATURE).write_text(json.dumps(signature, indent=1) + "\n", encoding="utf-8")
     timed = {"import": import_s, **compiled.pass_s}

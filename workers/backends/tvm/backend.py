@@ -4,7 +4,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from hpcfair import machine
 from workers.backends.base import Artefact, BaseBackend
+from workers.backends.tvm import cross
 from workers.backends.tvm.menu import menu_of
 from workers.backends.tvm.space import default_of, reference_of, space_of
 from workers.backends.tvm.targets import target_of
@@ -29,7 +31,9 @@ class BaseTvmBackend(BaseBackend):
     opening = frozenset({"threads"})
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
-        if not any(map(shutil.which, _LINKERS)):
+        if target.architecture != machine.architecture():
+            cross.linker()
+        elif not any(map(shutil.which, _LINKERS)):
             raise BackendUnavailable(
                 f"Backend {self.name} links with a compiler of the system and finds none of "
                 f"{', '.join(_LINKERS)}. Install one, such as the system's package gcc."

@@ -15,7 +15,7 @@ from tvm.s_tir import dlight
 from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
 
-from workers.backends.tvm import passes
+from workers.backends.tvm import cross, passes
 from workers.backends.tvm.database import DatabaseRecord, apply_database
 from workers.backends.tvm.errors import reason_of
 from workers.engine.errors import InvalidCandidate
@@ -158,7 +158,7 @@ def _computes_sizes(function: Any) -> bool:
     return bool((function.attrs or {}).get("tirx.is_host_func", False))
 
 
-def export(compiled: Compiled, path: Path, workspace: Path) -> None:
+def export(compiled: Compiled, path: Path, workspace: Path, target: Mapping[str, Any]) -> None:
     """Link a compiled network to the library ``path``, constants included.
 
     ``workspace`` is an empty folder for object files. Raises InvalidCandidate if no linker is
@@ -166,7 +166,10 @@ def export(compiled: Compiled, path: Path, workspace: Path) -> None:
     """
     started = perf_counter()
     try:
-        compiled.executable.export_library(str(path), workspace_dir=str(workspace))
+        if triple := target.get("mtriple"):
+            cross.export(compiled.executable, path, workspace, triple)
+        else:
+            compiled.executable.export_library(str(path), workspace_dir=str(workspace))
     except Exception as error:
         raise InvalidCandidate(f"linking failed: {reason_of(error)}") from error
     compiled.pass_s["link"] = perf_counter() - started

@@ -7,6 +7,8 @@ processor it was built on.
 
 from typing import Any
 
+from hpcfair import machine
+from workers.backends.tvm.cross import TRIPLES
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import TargetSpec
 
@@ -30,7 +32,10 @@ _ARM = {
     "sve": "+sve",
     "sve2": "+sve2",
 }
-
+#: RV64GC, which all of Linux's distributions require; the ABI passes floating-point arguments in
+#: registers.
+_RISCV_BASE = ("+m", "+a", "+f", "+d", "+c")
+_RISCV_ABI = "lp64d"
 
 #: Limits of all NVIDIA GPUs since Volta; by default TVM takes those of the local GPU.
 _CUDA_LIMITS = {
@@ -51,21 +56,30 @@ def cuda_target_of(target: TargetSpec) -> dict[str, Any]:
 
 
 def target_of(target: TargetSpec, llvm: str = "O3") -> dict[str, Any]:
-    """The arguments of ``tvm.target.Target`` for a target and one of :data:`LLVM_LEVELS`; raises
-    InvalidCandidate if the architecture or the level is not supported."""
+    """The arguments of ``tvm.target.Target`` for a target and one of :data:`LLVM_LEVELS`.
+
+    ``mtriple`` is set if this machine has another architecture. Raises InvalidCandidate if the
+    architecture or the level is not supported.
+    """
     if llvm not in LLVM_LEVELS:
         raise InvalidCandidate(f"LLVM has the levels {', '.join(LLVM_LEVELS)}, not {llvm!r}")
+    base: tuple[str, ...] = ()
     if target.architecture == "x86-64":
         levels = (level for feature, level in _X86_LEVELS if feature in target.features)
         mcpu, names = next(levels, "x86-64"), _X86
     elif target.architecture == "arm64":
         mcpu, names = "generic", _ARM
+    elif target.architecture == "riscv64":
+        mcpu, names, base = "generic-rv64", {}, _RISCV_BASE
     else:
         raise InvalidCandidate(f"no code generation for {target.architecture}")
-    mattr = [name for feature, name in names.items() if feature in target.features]
+    mattr = [*base, *(name for feature, name in names.items() if feature in target.features)]
+    is_foreign = target.architecture != machine.architecture()
     return {
         "kind": "llvm",
         "mcpu": mcpu,
+        **({"mtriple": TRIPLES[target.architecture]} if is_foreign else {}),
+        **({"mabi": _RISCV_ABI} if base else {}),
         **({"mattr": mattr} if mattr else {}),
         "num-cores": target.cores,
         "opt-level": int(llvm[1:]),

@@ -55,7 +55,7 @@ class LocalCompiler(LocalDevice):
         if self._network.samples_path:
             readable.append(self._network.samples_path)
         try:
-            with self._child(folder, *readable, programs=self._programs[backend]) as child:
+            with self._builder(backend, folder, *readable) as child:
                 results = child.call(
                     "workers.engine.passes.child_work:rehearse_each",
                     backend=self._paths[backend],

@@ -87,6 +87,11 @@ class Strategy(ABC):
         return proposal
 
     @final
+    def exclude(self, candidates: Set[str]) -> None:
+        """Never propose candidates of these ``sha256``."""
+        self._finished |= candidates
+
+    @final
     def tell(self, trial: Trial) -> None:
         """Learn a finished trial."""
         self._pending.discard(trial.candidate.sha256)

@@ -27,7 +27,7 @@ class NamespaceRoleSerializer(serializers.Serializer[Any]):
 
 @example({"name": "models", "used": 12, "limit": 1000})
 class QuotaSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="`bytes`, `models`, `jobs` or `uploads`.")
+    name = serializers.CharField(help_text="Such as `bytes`, `models`, `jobs` or `run_seconds`.")
     used = serializers.IntegerField()
     limit = serializers.IntegerField(allow_null=True, help_text="`null`: unlimited.")
 

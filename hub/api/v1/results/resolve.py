@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from hpcfair.choice import LoadRequest
 from hub.api.schema import example
 from hub.api.v1.repository.file import FileSerializer
 from hub.api.v1.results.attestation import ENVELOPE_EXAMPLE, EnvelopeSerializer
@@ -17,7 +18,6 @@ from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
 from hub.api.views import ApiView, Strict, body_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.resolution import resolve
 from registry.services.people.usertarget import usertarget_note
 from registry.states import ToleranceClass
@@ -62,16 +62,9 @@ class ToleranceField(serializers.Field[Any, Any, Any, Any]):
         raise serializers.ValidationError(f"Give one of {classes}, or a number from 0 to 1.")
 
 
-@example(
-    {
-        "revision": "main",
-        "tolerance": "exact",
-        "machine": {"architecture": "x86-64", "features": ["avx2", "avx512f"], "cores": 32},
-        "runtimes": {"onnxruntime": "1.31.1"},
-    }
-)
-class ResolveSerializer(Strict):
-    revision = serializers.CharField(default=None, allow_null=True)
+class AcceptanceSerializer(Strict):
+    """Limits of the outputs of a build."""
+
     tolerance = ToleranceField(
         required=False,
         help_text="Laxest tolerance class, or largest relative L2 error. Without it `exact`, or "
@@ -84,11 +77,6 @@ class ResolveSerializer(Strict):
         max_value=1,
         help_text="Least accuracy of a build on the model's labelled samples.",
     )
-    machine = MachineSerializer()
-    runtimes = serializers.DictField(
-        child=serializers.CharField(max_length=100),
-        help_text="Versions of installed runtimes, by name. Empty: resolve to the plain model.",
-    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Set the default of ``tolerance``, which depends on ``min_accuracy``."""
@@ -97,6 +85,23 @@ class ResolveSerializer(Strict):
         if least is not None and isnan(least):
             raise serializers.ValidationError({"min_accuracy": ["Give a number from 0 to 1."]})
         return {"tolerance": ToleranceClass.values[0 if least is None else -1], **attrs}
+
+
+@example(
+    {
+        "revision": "main",
+        "tolerance": "exact",
+        "machine": {"architecture": "x86-64", "features": ["avx2", "avx512f"], "cores": 32},
+        "runtimes": {"onnxruntime": "1.31.1"},
+    }
+)
+class ResolveSerializer(AcceptanceSerializer):
+    revision = serializers.CharField(default=None, allow_null=True)
+    machine = MachineSerializer()
+    runtimes = serializers.DictField(
+        child=serializers.CharField(max_length=100),
+        help_text="Versions of installed runtimes, by name. Empty: resolve to the plain model.",
+    )
 
 
 @example({"inputs": [TENSOR_EXAMPLE], "outputs": [TENSOR_EXAMPLE]})

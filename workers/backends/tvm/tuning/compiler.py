@@ -5,11 +5,15 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hpcfair import machine
 from hpcfair.isolation.limits import Limits
+from workers.backends.tvm import cross
 from workers.backends.tvm.tuning.handover import candidates_of
-from workers.backends.tvm.tuning.run_process import RunProcess
+from workers.backends.tvm.tuning.run_process import CompilerChild, RunProcess
 from workers.backends.tvm.tuning.search_process import SearchProcess
+from workers.backends.tvm.tuning.split_run import SplitRun
 from workers.engine.child import Child
+from workers.engine.othermachine import OtherMachine
 from workers.engine.schedules.types import (
     ScheduleCandidate,
     ScheduleOutcome,
@@ -19,6 +23,9 @@ from workers.engine.schedules.types import (
 
 #: Limit of building or timing a schedule, in seconds; slower schedules are useless.
 _RUN_WALL_S = 60.0
+#: Likewise on another machine, which may be much slower than this one: importing TVM on an emulated
+#: processor takes a minute.
+_DEVICE_WALL_S = 300.0
 
 
 class TvmSchedules:
@@ -31,6 +38,8 @@ class TvmSchedules:
         strategy: ``evolution``, or the baseline ``random``: the same space without a model.
         batch: Most candidates requested at once.
         threads: Threads of search and timing.
+        device: The machine of the target, if it is not this one. Schedules are then built and
+            linked here and timed there.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class TvmSchedules:
         seed: int = 0,
         batch: int = 8,
         threads: int = 1,
+        device: OtherMachine | None = None,
     ) -> None:
         self._limits, self._scratch = limits, scratch
         common = {"target": dict(target), "threads": threads}
@@ -50,7 +60,11 @@ class TvmSchedules:
             {**common, "strategy": strategy, "seed": seed, "batch": batch},
             lambda: self._child("search", limits.wall_s),
         )
-        self._run = RunProcess(common, lambda: self._child("run", _RUN_WALL_S))
+        self._run: RunProcess | SplitRun
+        if device is None:
+            self._run = RunProcess(common, lambda: self._child("run", _RUN_WALL_S))
+        else:
+            self._run = self._split(common, device)
         self._proposals: dict[str, Future[Any]] = {}
         self._best_s: dict[str, float] = {}
 
@@ -88,9 +102,10 @@ class TvmSchedules:
     def measure(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
     ) -> Iterator[ScheduleOutcome]:
-        builds = [self._run.build(task, candidate) for candidate in candidates]
-        # Searching would disturb the timing.
-        self._search.rest()
+        builds = self._run.build_all(task, candidates)
+        if self._run.shares_machine:
+            # Searching would disturb the timing.
+            self._search.rest()
         for candidate, build in zip(candidates, builds, strict=True):
             outcome = self._run.measure(task, candidate, build, self._best_s.get(task.key))
             self._update_best(task, outcome.seconds)
@@ -109,7 +124,22 @@ class TvmSchedules:
     def _update_best(self, task: ScheduleTask, seconds: Sequence[float]) -> None:
         self._best_s[task.key] = min([self._best_s.get(task.key, float("inf")), *seconds])
 
-    def _child(self, name: str, wall_s: float) -> Child:
+    def _split(self, start: Mapping[str, Any], device: OtherMachine) -> SplitRun:
+        libraries = self._scratch / "libraries"
+        libraries.mkdir(exist_ok=True)
+        triple = start["target"].get("mtriple") or cross.TRIPLES[machine.architecture()]
+
+        def new_builder() -> Child:
+            return self._child(libraries.name, _RUN_WALL_S, programs=True)
+
+        def new_runner() -> Child:
+            return self._child("run", _DEVICE_WALL_S, libraries, interpreter=device.interpreter)
+
+        builders = [CompilerChild(start, new_builder) for _ in range(device.slots)]
+        return SplitRun(builders, new_runner, libraries, triple)
+
+    def _child(self, name: str, wall_s: float, *readable: Path, **options: Any) -> Child:
         folder = self._scratch / name
         folder.mkdir(exist_ok=True)
-        return Child(Limits(wall_s, self._limits.memory_bytes, self._limits.file_bytes), folder)
+        limits = Limits(wall_s, self._limits.memory_bytes, self._limits.file_bytes)
+        return Child(limits, folder, readable, **options)

@@ -1,10 +1,12 @@
-"""Builds and times schedules in the run child. Code is generated in memory, without compiler or
-linker processes."""
+"""Builds schedules, and times them on this machine. Runs in children. Code that is timed here is
+generated in memory, without compiler or linker processes."""
 
 import workers.backends.tvm.without_torch  # noqa: F401  before TVM
 
 # isort: split
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +17,16 @@ from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
 
 from hpcfair import machine
 from hpcfair.runtimes.tvm import use_threads
+from workers.backends.tvm import cross
 from workers.backends.tvm.errors import reason_of
+from workers.backends.tvm.tuning import timing
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, unpack
 from workers.engine.errors import InvalidCandidate
-
-_REPEATS, _LEAST_MS = 5, 10
-#: Calls slower than this are timed fewer times.
-_LONG_S, _LONG_REPEATS = 0.1, 3
-#: Schedules slower than the best by this factor are not timed further.
-_PRUNE_RATIO = 5.0
 
 _TARGET: list[Any] = []
 _CONTEXTS: dict[str, Any] = {}
 #: Builds that are not timed yet, by workload and schedule.
-_BUILDS: dict[tuple[str, str], "_ScheduleBuild"] = {}
+_BUILDS: dict[tuple[str, str], timing.TimedKernel] = {}
 
 
 def start(*, target: dict[str, Any], threads: int) -> None:
@@ -49,72 +47,52 @@ def add(*, key: str, source: npt.NDArray[np.uint8]) -> None:
 
 def build(*, key: str, digest: str, sketch: list[Any], decisions: list[Any]) -> None:
     """Build a schedule, for :func:`measure`."""
-    _BUILDS[key, digest] = _ScheduleBuild(_CONTEXTS[key], sketch, decisions)
+    _BUILDS[key, digest] = timing.TimedKernel(*_compiled(key, sketch, decisions))
+
+
+def export(
+    *, key: str, sketch: list[Any], decisions: list[Any], triple: str, out: str
+) -> list[dict[str, Any]]:
+    """Build a schedule for another machine, as the library ``out``; returns ``{"dtype", "shape"}``
+    of each argument."""
+    module, arguments = _compiled(key, sketch, decisions)
+    try:
+        with tempfile.TemporaryDirectory() as workspace:
+            cross.export(module, Path(out), Path(workspace), triple)
+    except Exception as error:
+        raise InvalidCandidate(f"linking failed: {reason_of(error)}") from error
+    return arguments
 
 
 def measure(
     *, key: str, digest: str, sketch: list[Any], decisions: list[Any], best_s: float | None
 ) -> dict[str, Any]:
-    """Time a schedule, building it if this process has not, and drop its build.
-
-    ``best_s`` is the workload's best time so far. Returns raw ``seconds`` per call, and whether it
-    was ``pruned``: timed only once because it is slow.
-    """
+    """Time a schedule and drop its build. It is built first if this process has not done so. See
+    :func:`workers.backends.tvm.tuning.timing.measure_kernel`."""
     if (key, digest) not in _BUILDS:
         build(key=key, digest=digest, sketch=sketch, decisions=decisions)
-    runner = _BUILDS.pop((key, digest))
-    # The first run allocates pages and starts threads.
-    runner.time(repeats=1, least_ms=0)
-    first = runner.time(repeats=1, least_ms=0)[0]
-    if best_s is not None and first > _PRUNE_RATIO * best_s:
-        return {"seconds": [first], "pruned": True}
-    repeats = _REPEATS if first < _LONG_S else _LONG_REPEATS
-    return {"seconds": runner.time(repeats=repeats, least_ms=_LEAST_MS), "pruned": False}
+    return timing.measure_kernel(_BUILDS.pop((key, digest)), best_s)
 
 
 def race(*, key: str, candidates: list[Mapping[str, Any]], rounds: int) -> list[list[float]]:
     """Time candidates in turn, in alternating order; returns raw seconds of each."""
-    runners = [_ScheduleBuild(_CONTEXTS[key], c["sketch"], c["decisions"]) for c in candidates]
-    times: list[list[float]] = [[] for _ in runners]
-    for runner in runners:
-        runner.time(repeats=1, least_ms=0)
-    for turn in range(rounds):
-        order = range(len(runners))
-        for number in order if turn % 2 == 0 else reversed(order):
-            times[number] += runners[number].time(repeats=1, least_ms=_LEAST_MS)
-    return times
+    compiled = [_compiled(key, c["sketch"], c["decisions"]) for c in candidates]
+    return timing.race_kernels([timing.TimedKernel(*each) for each in compiled], rounds)
 
 
-class _ScheduleBuild:
-    """The machine code of a schedule. Arguments are created when it is first timed, because those
-    of a batch of large workloads would exhaust the memory."""
-
-    def __init__(self, context: Any, sketch: list[Any], decisions: list[Any]) -> None:
-        schedule = scheduled(context, sketch, decisions)
-        try:
-            # As in MetaSchedule's builder: weights already have the layout of the schedule.
-            module = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(schedule.mod)
-            self._module = tvm.build(module, target=_TARGET[0])
-        except Exception as error:
-            raise InvalidCandidate(f"code generation failed: {reason_of(error)}") from error
-        self._shapes = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
-        self._arguments: list[Any] = []
-
-    def time(self, *, repeats: int, least_ms: int) -> list[float]:
-        """Seconds of one call, ``repeats`` times, each the mean over at least ``least_ms``."""
-        if not self._arguments:
-            rng = np.random.default_rng(0)
-            self._arguments = [_argument(info, rng) for info in self._shapes]
-        evaluator = self._module.time_evaluator(
-            "main", tvm.cpu(), number=1, repeat=repeats, min_repeat_ms=least_ms
-        )
-        return [float(seconds) for seconds in evaluator(*self._arguments).results]
-
-
-def _argument(info: Any, rng: np.random.Generator) -> Any:
-    """A random argument; zeros would run faster than real values."""
-    shape, dtype = [int(size) for size in info.shape], str(info.dtype)
-    if dtype.startswith(("int", "uint", "bool")):
-        # 0 and 1 are valid indices of most tables.
-        return tvm.runtime.tensor(rng.integers(0, 2, shape).astype(dtype))
-    return tvm.runtime.tensor(rng.standard_normal(shape).astype(dtype))
+def _compiled(
+    key: str, sketch: list[Any], decisions: list[Any]
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Machine code of a schedule, and ``{"dtype", "shape"}`` of each of its arguments."""
+    schedule = scheduled(_CONTEXTS[key], sketch, decisions)
+    try:
+        # As in MetaSchedule's builder: weights already have the layout of the schedule.
+        module = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(schedule.mod)
+        executable = tvm.build(module, target=_TARGET[0])
+    except Exception as error:
+        raise InvalidCandidate(f"code generation failed: {reason_of(error)}") from error
+    infos = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
+    arguments = [
+        {"dtype": str(info.dtype), "shape": [int(size) for size in info.shape]} for info in infos
+    ]
+    return executable, arguments

@@ -21,9 +21,9 @@ class BuildOutcome:
     failure: CandidateFailed | None = None
 
 
-class RunProcess:
-    """The run child. If a candidate kills it, the candidate fails and the next one gets a new
-    child.
+class CompilerChild:
+    """A child of ``run``, with the workloads that it has received. If a candidate kills it, the
+    next one gets a new child.
 
     ``start`` are the arguments of ``run.start``; ``new_child`` starts a child.
     """
@@ -33,16 +33,51 @@ class RunProcess:
         self._child: Child | None = None
         self._added: set[str] = set()
 
+    def ready(self, task: ScheduleTask) -> Child:
+        """The child, with the workload added."""
+        if self._child is None:
+            self._child = self._new_child()
+            self._added.clear()
+            self._child.call(f"{PACKAGE}.run:start", **self._start)
+        if task.key not in self._added:
+            self._child.call(f"{PACKAGE}.run:add", key=task.key, source=source_of(task))
+            self._added.add(task.key)
+        return self._child
+
+    def fail(self, failure: CandidateFailed) -> None:
+        """End the child unless it raised an ordinary exception."""
+        if failure.cause != "exception":
+            self.close()
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class RunProcess(CompilerChild):
+    """The child that builds schedules and times them on this machine."""
+
+    #: Whether timing is disturbed by other work of the search.
+    shares_machine = True
+
+    def build_all(
+        self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
+    ) -> list[BuildOutcome]:
+        """Build candidates for :meth:`measure`."""
+        return [self.build(task, candidate) for candidate in candidates]
+
     def build(self, task: ScheduleTask, candidate: ScheduleCandidate) -> BuildOutcome:
         """Build a candidate for :meth:`measure`."""
         started = perf_counter()
         try:
-            child = self._ready(task)
+            child = self.ready(task)
             # Without the time to start a new child.
             started = perf_counter()
             child.call(f"{PACKAGE}.run:build", **_arguments(task, candidate))
         except CandidateFailed as failure:
-            self._failed(failure)
+            self.fail(failure)
             return BuildOutcome(perf_counter() - started, failure)
         return BuildOutcome(perf_counter() - started)
 
@@ -56,16 +91,16 @@ class RunProcess:
         """Time a candidate; ``best_s`` is the workload's best time so far. The candidate is built
         again if the child with its build has died."""
         if build.failure is not None:
-            return _outcome_of(build.failure, build.duration_s)
+            return outcome_of(build.failure, build.duration_s)
         started = perf_counter() - build.duration_s
         try:
-            answer = self._ready(task).call(
+            answer = self.ready(task).call(
                 f"{PACKAGE}.run:measure", **_arguments(task, candidate), best_s=best_s
             )
             seconds = seconds_of(answer["seconds"])
         except CandidateFailed as failure:
-            self._failed(failure)
-            return _outcome_of(failure, perf_counter() - started)
+            self.fail(failure)
+            return outcome_of(failure, perf_counter() - started)
         outcome: Literal["pruned", "measured"] = "pruned" if answer["pruned"] else "measured"
         return ScheduleOutcome(outcome, seconds, perf_counter() - started)
 
@@ -75,38 +110,17 @@ class RunProcess:
         """Time candidates in turn; no times if one kills the child."""
         racing = [{"sketch": c.sketch, "decisions": c.decisions} for c in candidates]
         try:
-            answer = self._ready(task).call(
+            answer = self.ready(task).call(
                 f"{PACKAGE}.run:race", key=task.key, candidates=racing, rounds=rounds
             )
             return [seconds_of(seconds) for seconds in answer]
         except CandidateFailed as failure:
-            self._failed(failure)
+            self.fail(failure)
             return [()] * len(candidates)
 
-    def close(self) -> None:
-        """End the child."""
-        if self._child is not None:
-            self._child.close()
-            self._child = None
 
-    def _ready(self, task: ScheduleTask) -> Child:
-        """The child, with the workload added."""
-        if self._child is None:
-            self._child = self._new_child()
-            self._added.clear()
-            self._child.call(f"{PACKAGE}.run:start", **self._start)
-        if task.key not in self._added:
-            self._child.call(f"{PACKAGE}.run:add", key=task.key, source=source_of(task))
-            self._added.add(task.key)
-        return self._child
-
-    def _failed(self, failure: CandidateFailed) -> None:
-        """End the child unless it raised an ordinary exception."""
-        if failure.cause != "exception":
-            self.close()
-
-
-def _outcome_of(failure: CandidateFailed, duration_s: float) -> ScheduleOutcome:
+def outcome_of(failure: CandidateFailed, duration_s: float) -> ScheduleOutcome:
+    """The outcome of a failed candidate."""
     return ScheduleOutcome(failure.outcome, (), duration_s, str(failure)[:_LONGEST_DETAIL])
 
 

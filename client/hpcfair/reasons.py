@@ -1,0 +1,61 @@
+"""Sentences for people on why a build is loaded; see :mod:`hpcfair.choice`."""
+
+from collections.abc import Collection
+
+#: Fault of a build that was measured by a device that is not trusted.
+UNTRUSTED = "untrusted"
+#: Faults of a build, each with the end of a sentence about it: outcomes of reproductions that did
+#: not succeed, and a device that is not trusted.
+FAULTS: dict[str, str] = {
+    "differs": "gave other outputs when it was run again",
+    "failed": "did not run again",
+    UNTRUSTED: "was measured by a device that is not trusted",
+}
+
+
+def limits(tolerance: str | float, min_accuracy: float | None) -> str:
+    """What a user accepts, as part of a sentence on builds.
+
+    Args:
+        tolerance: A class, or the largest relative L2 error.
+        min_accuracy: 0 to 1; ``None``: any.
+    """
+    words = f"tolerance '{tolerance}'"
+    if not isinstance(tolerance, str):
+        words = f"a relative error of {tolerance:g}"
+    if min_accuracy is not None:
+        words += f" and with a measured accuracy of {min_accuracy:g} or more"
+    return f"within {words}"
+
+
+def doubt(target: str, classes: Collection[str]) -> str:
+    """Disturbed measurements on a target may hide a faster build of these tolerance classes."""
+    shown = " and ".join(f"'{each}'" for each in classes)
+    return (
+        f"A faster build within {shown} is not excluded: the measurements on {target} were "
+        "disturbed, so they are inconclusive."
+    )
+
+
+def default_is_best(target: str, accepted: str, runtime: str) -> str:
+    """No build within the limits ``accepted`` is proved faster than the runtime's defaults."""
+    return f"On {target} no build {accepted} is proved faster than the defaults of {runtime}."
+
+
+def fastest(target: str, accepted: str, ratio: float) -> str:
+    """The build is the fastest within the limits ``accepted``."""
+    return (
+        f"On {target} it is the fastest {accepted}: {ratio:.3f} of the latency of the runtime's "
+        "defaults."
+    )
+
+
+def faulty_without_alternative(fault: str) -> str:
+    """The only build has a fault."""
+    return f"It {FAULTS[fault]}, but there is no other."
+
+
+def exclusions(builds: Collection[tuple[str, float, str]]) -> str:
+    """Builds (backend, ratio, fault) that are left out."""
+    shown = [f"{backend} at {ratio:.3f}, which {FAULTS[fault]}" for backend, ratio, fault in builds]
+    return f"Excluded: {'; '.join(shown)}."

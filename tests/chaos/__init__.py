@@ -1,0 +1,1 @@
+"""Simulated fleets whose processes are killed while they work."""

@@ -1,0 +1,1 @@
+"""Tests on emulated machines of another processor."""

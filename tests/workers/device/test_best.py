@@ -1,0 +1,40 @@
+"""A search's confirmed results, ranked by the registry's rule."""
+
+from hpcfair.measurement.types import Deviation, Interval, Verdict
+from hpcfair.precisions import Tolerance
+from workers.device.best import best_result, best_results, facts_of
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.numerics import OutputCheck
+from workers.engine.search_result import SearchResult
+from workers.engine.testset import TestSet
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate
+
+
+def confirmed(tolerance: Tolerance, ratio: float, verdict: Verdict = "faster") -> ConfirmedResult:
+    build = BuildResult("measured", tolerance=tolerance)
+    measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, verdict)
+    trial = Trial(0, Candidate("fake", {"ratio": ratio}), "test", "measured", 1.0, build)
+    return ConfirmedResult(trial, build, measurement, OutputCheck(Deviation(0, 0, 0, 1.0), None, 1))
+
+
+def searched(baseline: ConfirmedResult, *results: ConfirmedResult) -> SearchResult:
+    return SearchResult((), results, baseline, TestSet((), None, {}, "random", 0), None, "")
+
+
+def test_the_best_result_is_proved_faster_or_the_baseline() -> None:
+    baseline = confirmed("exact", 0.9)
+    doubtful, fast = confirmed("exact", 0.5, "unstable"), confirmed("exact", 0.95)
+    assert best_result(searched(baseline, doubtful, fast), "exact") is fast
+    assert best_result(searched(baseline, doubtful), "int8") is baseline
+    quantised = confirmed("int8", 1.0, "same")
+    assert best_result(searched(quantised), "exact") is quantised
+
+
+def test_each_class_has_its_best_result_once() -> None:
+    baseline = confirmed("exact", 1.0, "same")
+    int8, exact, fp16 = confirmed("int8", 0.3), confirmed("exact", 0.6), confirmed("fp16", 0.7)
+    result = searched(baseline, int8, exact, fp16)
+    assert best_results(result) == [baseline, exact, int8]
+    assert best_results(searched(baseline, fp16)) == [baseline, fp16]
+    assert [facts.is_proved_faster for facts in facts_of(result)] == [False, True, True, True]

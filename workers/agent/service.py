@@ -1,0 +1,114 @@
+"""Assembles the parts of an agent and runs it, and reports its status."""
+
+import json
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workers.agent import statefolder
+from workers.agent.board import Board, BoardOptions, server_of
+from workers.agent.claims import ClaimedJobs
+from workers.agent.connection import HubConnection
+from workers.agent.devicekey import DeviceKey
+from workers.agent.enrolment import Enrolment
+from workers.agent.files import FileStore
+from workers.agent.heartbeat import Heartbeat
+from workers.agent.heartbeat_main import STATUS_FILE
+from workers.agent.journal import Journal
+from workers.agent.loop import AgentLoop, AgentOptions
+from workers.agent.slurm import Allocation
+from workers.agent.stop import Stop
+from workers.device.isolation import require_isolation
+from workers.device.ports import DeviceSettings
+from workers.device.workspace import sweep
+
+logger = logging.getLogger(__name__)
+
+#: Seconds without a job after which an agent gives its allocation back to the cluster.
+_SLURM_IDLE_S = 300.0
+_DRAIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """Options of ``hpcfair-agent run``; ``None``: depends on ``in_slurm``."""
+
+    in_slurm: bool
+    idle_s: float | None
+    drain_s: float | None
+    margin_s: float
+    cache_bytes: int
+    board: BoardOptions | None = None
+
+
+def serve(state: Path, settings: DeviceSettings, options: ServiceOptions) -> None:
+    """Run the agent of a state folder until it ends.
+
+    Raises:
+        NotEnrolled, StateInUse, KeyUnusable, NoAllocation, BoardInvalid, TunnelFailed: it cannot
+            start.
+        Refused: the hub does not accept this device.
+        SystemExit: this machine confines child processes less than the settings require.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(statefolder.locked(state))
+        enrolment, key = Enrolment.read(state), DeviceKey.in_folder(state)
+        allocation = Allocation.read() if options.in_slurm else None
+        stop = stack.enter_context(_stop(options, allocation))
+        board = Board.of_state(state)
+        server = stack.enter_context(server_of(board, options.board))
+        settings = replace(settings, server=server)
+        sweep(settings.work)
+        require_isolation(settings)
+        heartbeat = stack.enter_context(Heartbeat(state))
+        connection = stack.enter_context(HubConnection.of(enrolment))
+        journal = stack.enter_context(Journal(state))
+        store = FileStore(state / "cache", options.cache_bytes)
+        idle_s = _SLURM_IDLE_S if options.in_slurm and options.idle_s is None else options.idle_s
+        jobs = ClaimedJobs(connection, key, journal, store, heartbeat, stop, settings)
+        limits = AgentOptions(enrolment.poll_s, idle_s, options.margin_s, board=board)
+        AgentLoop(connection, jobs, heartbeat, stop, limits, allocation).run()
+
+
+def status_of(state: Path) -> dict[str, Any]:
+    """The status of the agent of a state folder, as JSON. Raises NotEnrolled."""
+    enrolment = Enrolment.read(state)
+    document: dict[str, Any] = {
+        "device": enrolment.device,
+        "hub": enrolment.hub,
+        "is_running": statefolder.is_in_use(state),
+        "state": "",
+        "heartbeat_at": "",
+        "problem": "",
+        "job": "",
+        "kind": "",
+        "unsent_writes": 0,
+    }
+    if beat := _last_heartbeat(state):
+        document |= {
+            "state": beat["state"],
+            "heartbeat_at": beat["at"],
+            "problem": beat["error"],
+        }
+    with Journal(state) as journal:
+        if claim := journal.claim():
+            document |= {"job": claim.ticket["job_uuid"], "kind": claim.ticket["kind"]}
+            document["unsent_writes"] = len(journal.unsent())
+    return document
+
+
+def _last_heartbeat(state: Path) -> dict[str, str] | None:
+    try:
+        beat: dict[str, str] = json.loads((state / STATUS_FILE).read_text())
+    except (OSError, ValueError):
+        return None
+    return beat
+
+
+def _stop(options: ServiceOptions, allocation: Allocation | None) -> Stop:
+    default_s = 0.0 if options.in_slurm else _DRAIN_S
+    drain_s = default_s if options.drain_s is None else options.drain_s
+    ends_in_s = None if allocation is None else allocation.left_s(options.margin_s)
+    return Stop(drain_s=drain_s, ends_in_s=ends_in_s)

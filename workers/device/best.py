@@ -1,0 +1,36 @@
+"""The best of a search's confirmed results, by the rule of :mod:`hpcfair.choice`."""
+
+from hpcfair.choice import BuildFacts, best_of
+from hpcfair.precisions import TOLERANCES, Tolerance
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.search_result import SearchResult
+
+
+def facts_of(result: SearchResult) -> list[BuildFacts]:
+    """The facts of the rule for the baseline, then for each confirmed result."""
+    return [
+        BuildFacts(
+            key=number,
+            tolerance=confirmed.build.tolerance,
+            ratio=confirmed.measurement.ratio.value,
+            verdict=confirmed.measurement.verdict,
+            is_baseline=confirmed is result.baseline,
+        )
+        for number, confirmed in enumerate((result.baseline, *result.confirmed_results))
+    ]
+
+
+def best_result(result: SearchResult, tolerance: Tolerance) -> ConfirmedResult:
+    """The best result for a user who accepts a tolerance class; the baseline if none is better."""
+    best = best_of(facts_of(result), tolerance)
+    return result.confirmed_results[best.key - 1] if best and best.key else result.baseline
+
+
+def best_results(result: SearchResult) -> list[ConfirmedResult]:
+    """The baseline, then the best result of each tolerance class, strictest first, each once."""
+    results = [result.baseline]
+    for tolerance in TOLERANCES:
+        best = best_result(result, tolerance)
+        if all(best is not other for other in results):
+            results.append(best)
+    return results

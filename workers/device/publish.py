@@ -1,0 +1,123 @@
+"""Publishes the results of a search: records first, then all builds in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from workers.device.best import best_results, facts_of
+from workers.device.inconclusive import decided_by, inconclusive_of, summary_of
+from workers.device.ports import Hub
+from workers.device.software import own_versions
+from workers.engine.artifacts import artifact_files
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.records import Origin, bench_record
+from workers.engine.requests import TuningRequest
+from workers.engine.search_result import SearchResult
+from workers.fleet.probe import ThisMachine
+
+
+def publish(
+    hub: Hub,
+    here: ThisMachine,
+    search: TuningRequest,
+    search_key: str,
+    result: SearchResult,
+    isolation: str,
+    kind: Literal["headline", "search-trial"] = "headline",
+    *,
+    repeated: Sequence[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Store records of all results; publish the baseline and the builds proved faster.
+
+    The builds' files must exist. Returns a summary.
+
+    Args:
+        search_key: See :func:`workers.device.tune.search_key`.
+        isolation: Confinement of the child processes, for the records.
+        kind: ``search-trial`` during a search; the next call withdraws such builds.
+        repeated: What an earlier search left inconclusive, if that was measured again: the earlier
+            builds, the baseline among them, stay published beside the new ones.
+
+    Raises:
+        LeaseLost: nothing is published.
+    """
+    ticket = hub.ticket
+    origin = Origin(
+        mlmodel=ticket.mlmodel,
+        revision=ticket.revision_oid,
+        device=here.device,
+        sandbox=isolation,
+        created_at=hub.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        tools=own_versions(),
+        search_key=search_key,
+        provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
+    )
+    builds = []
+    results = (result.baseline, *result.confirmed_results)
+    for confirmed, facts in zip(results, facts_of(result), strict=True):
+        document = bench_record(search, result, confirmed, origin, kind)
+        record_id = hub.write("record_add", document=document)["record_id"]
+        if facts.is_proved_faster or (facts.is_baseline and repeated is None):
+            builds.append(_build(hub, confirmed, result, search, record_id))
+    inconclusive = inconclusive_of(result, repeated or ())
+    if repeated is None:
+        hub.write(
+            "builds_publish",
+            builds=builds,
+            undecided=sorted({one["tolerance"] for one in inconclusive}),
+            decided=sorted(decided_by(result)),
+        )
+    else:
+        hub.write("builds_add", builds=builds)
+    return _summary(result, inconclusive)
+
+
+def _build(
+    hub: Hub,
+    confirmed: ConfirmedResult,
+    result: SearchResult,
+    search: TuningRequest,
+    record_id: str,
+) -> dict[str, Any]:
+    build, candidate = confirmed.build, confirmed.trial.candidate
+    assert build.directory is not None  # noqa: S101 - artifact_files has just read it
+    files = {file.path: hub.keep(build.directory / file.path) for file in artifact_files(build)}
+    is_baseline = confirmed is result.baseline
+    measured = confirmed.measurement
+    return {
+        "config_sha256": candidate.sha256,
+        "candidate": candidate.as_dict(),
+        "runtime": build.runtime,
+        "runtime_options": dict(build.runtime_options),
+        "entry_point": build.entry_point,
+        "tolerance": build.tolerance,
+        "is_baseline": is_baseline,
+        "record_id": record_id,
+        "ratio": 1.0 if is_baseline else measured.ratio.value,
+        "verdict": "same" if is_baseline else measured.verdict,
+        "p50_ns": measured.candidate_p50_ns,
+        "deviation": asdict(confirmed.output_check.deviation),
+        "accuracy": confirmed.output_check.accuracy,
+        "accuracy_reference": result.reference_accuracy,
+        "provenance": {
+            **build.provenance,
+            "made_from": search.network.model_sha256,
+            "toolchain": dict(build.toolchain),
+            "compile_s": round(build.compile_s, 3),
+        },
+        "files": files,
+    }
+
+
+def _summary(result: SearchResult, inconclusive: list[dict[str, Any]]) -> dict[str, Any]:
+    gains = [
+        f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f}x faster"
+        for best in best_results(result)[1:]
+    ]
+    return {
+        "summary": f"{summary_of(gains, inconclusive)} after {len(result.trials)} trials",
+        "ended": result.stop_reason,
+        "trials": len(result.trials),
+        "reference_accuracy": result.reference_accuracy,
+        "inconclusive": inconclusive,
+    }

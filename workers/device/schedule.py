@@ -1,0 +1,142 @@
+"""Schedule jobs: search schedules of a network's workloads, with the trials of all networks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hpcfair.isolation.limits import Limits
+from workers.backends.tvm.targets import target_of
+from workers.backends.tvm.tuning.compiler import TvmSchedules
+from workers.backends.tvm.tuning.handover import tasks_of
+from workers.device.errors import JobFailure
+from workers.device.network import formats_of, network_of
+from workers.device.ports import DeviceSettings, Hub
+from workers.device.schedule_store import JobScheduleStore
+from workers.device.toolchain import backends_of, other_machine, versions_of
+from workers.device.workspace import workspace
+from workers.engine.errors import CandidateFailed
+from workers.engine.ports import PhaseTime
+from workers.engine.schedules.tune import tune_schedules
+from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
+from workers.engine.types import Network, canonical_json
+from workers.fleet.probe import ThisMachine
+
+_BACKEND = "tvm"
+#: Limit of one proposal, or of extracting the workloads, in seconds.
+_WALL_S = 300.0
+_FILE = "schedules.jsonl"
+
+
+def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any]:
+    """Search schedules of the network's workloads; returns a summary.
+
+    Queues a search of configurations if better schedules were found.
+
+    Raises:
+        JobFailure: the network is not inspected, or the compiler is not installed.
+        InfrastructureFailed: the machine cannot run trials.
+        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`; also if the job yields to a
+            search.
+    """
+    graph = hub.ticket.graph
+    if graph is None:
+        raise JobFailure("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+    backends, missing = backends_of(here, [_BACKEND], formats_of(graph))
+    if not backends:
+        raise JobFailure("invalid", "no_backend", missing[_BACKEND])
+    tools = versions_of(here, backends[_BACKEND])
+    with workspace(settings.work, "schedule") as folder:
+        hub.progress("fetch", 0, None, "copying the model")
+        network = network_of(hub, graph, folder / "model")
+        hub.progress("workloads", 0, None, "extracting the workloads")
+        try:
+            tasks = _tasks(network, here, _limits(settings), folder)
+        except CandidateFailed as failure:
+            if failure.outcome != "invalid":
+                raise
+            summary = f"no schedules: {failure}"
+            return {"summary": summary, "trials": 0, "improved": 0, "tools": tools}
+        store = JobScheduleStore(hub, schedule_toolchain(tools))
+        store.add_tasks(tasks)
+        result = _search(tasks, store, hub, _limits(settings), here, folder)
+    hub.write("note", message=result.stop_reason)
+    if result.improved:
+        hub.write("plan_follow_up")
+    return {
+        "summary": f"better schedules for {len(result.improved)} of {len(tasks)} workloads "
+        f"after {result.charged_trials} trials",
+        "ended": result.stop_reason,
+        "trials": result.charged_trials,
+        "improved": len(result.improved),
+        "tools": tools,
+    }
+
+
+def write_schedules(
+    hub: Hub, toolchains: dict[str, dict[str, str]], graph_hash: str, folder: Path
+) -> Path | None:
+    """Write the best stored schedules of a network to a file in its ``folder``; returns the path.
+
+    ``toolchains`` maps a backend to names and versions of its packages.
+
+    Returns:
+        ``None`` without schedules or without the backend.
+    """
+    if _BACKEND not in toolchains:
+        return None
+    toolchain = schedule_toolchain(toolchains[_BACKEND])
+    records = hub.read("schedules_best", toolchain=toolchain, graph_hash=graph_hash)
+    if not records:
+        return None
+    path = folder / _FILE
+    path.write_bytes(b"".join(canonical_json(record) + b"\n" for record in records))
+    return path
+
+
+def schedule_toolchain(versions: dict[str, str]) -> str:
+    """The toolchain of schedules: the compiler and its version."""
+    return f"apache-tvm {versions['apache-tvm']}"
+
+
+def _tasks(network: Network, here: ThisMachine, limits: Limits, folder: Path) -> list[ScheduleTask]:
+    scratch = folder / "workloads"
+    scratch.mkdir()
+    return tasks_of(network, here.spec, limits=limits, scratch=scratch)
+
+
+def _search(
+    tasks: Sequence[ScheduleTask],
+    store: JobScheduleStore,
+    hub: Hub,
+    limits: Limits,
+    here: ThisMachine,
+    folder: Path,
+) -> ScheduleResult:
+    parameters = hub.ticket.parameters
+    budget = ScheduleBudget(
+        seconds=float(parameters.get("budget_s") or hub.ticket.settings["schedule_s"]),
+        trials=parameters.get("trials"),
+    )
+    scratch = folder / "scratch"
+    scratch.mkdir()
+
+    def progress(
+        phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
+    ) -> None:
+        hub.progress(phase, done, total, message, phase_time)
+        hub.give_way()
+
+    with TvmSchedules(
+        target_of(here.spec),
+        limits=limits,
+        scratch=scratch,
+        seed=int(parameters.get("seed", 0)),
+        batch=budget.batch,
+        threads=here.spec.cores,
+        device=other_machine(here),
+    ) as compiler:
+        return tune_schedules(tasks, compiler, store, budget, progress=progress)
+
+
+def _limits(settings: DeviceSettings) -> Limits:
+    return Limits(wall_s=_WALL_S, memory_bytes=settings.child_memory_bytes)
