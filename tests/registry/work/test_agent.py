@@ -94,6 +94,7 @@ def test_a_heartbeat_renews_all_leases_and_is_a_sign_of_life(floor: Floor, agent
     soon = timezone.now() + timedelta(seconds=1)
     Job.objects.update(lease_until=soon)
     type(agent.device).objects.update(health=DeviceHealth.OFFLINE)
+    agent.device.refresh_from_db()
     held = [(ticket.job_uuid, ticket.fence) for ticket in tickets]
     renewals = agent_heartbeat(device=agent.device, held=held)
     assert [(each.is_lost, each.cancel) for each in renewals] == [(False, False)] * 2
@@ -111,6 +112,7 @@ def test_a_heartbeat_of_many_jobs_writes_the_row_of_the_device_once_and_last(
     floor.tune()
     shopfloor.floor("alice/other").tune()
     tickets = [agent.claim(), agent.claim()]
+    agent.device.last_seen_at = None
     with CaptureQueriesContext(connection) as captured:
         agent_heartbeat(device=agent.device, held=[(t.job_uuid, t.fence) for t in tickets])
     updates = [query["sql"] for query in captured if query["sql"].startswith("UPDATE")]

@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from registry.errors import Invalid, NotFound
 from registry.selectors.work.device import device_get, devices
 from registry.services.work.device import device_check, device_register, device_seen
-from registry.states import DeviceHealth
+from registry.states import DeviceHealth, DeviceState
 from registry.tables import AuditEntry, Device
 from tests.registry import shopfloor
 
@@ -68,3 +70,20 @@ def test_a_device_never_seen_is_offline() -> None:
     device_check()
     device.refresh_from_db()
     assert device.health == DeviceHealth.OFFLINE
+
+
+def test_signs_of_life_in_quick_succession_are_one_write(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    device = shopfloor.make_machine()[1]
+    device_seen(device=device)
+    device.refresh_from_db()
+    with django_assert_num_queries(0):
+        device_seen(device=device)
+    device.last_seen_at = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 5
+    with django_assert_num_queries(1):
+        device_seen(device=device)
+    device.health = DeviceHealth.SUSPECT
+    device.state = DeviceState.DRAINING
+    with django_assert_num_queries(1):
+        device_seen(device=device)
