@@ -159,6 +159,7 @@ def test_no_notification_is_sent_where_no_device_is_online(
     Device.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
     job_reap()
     assert notified == []
+    floor.device.refresh_from_db()
     device_seen(device=floor.device)
     job_reap()
     assert notified == [job]
