@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
+from examples.models.convnext import convnext
 from examples.models.folder import Card, reference_outputs, write_folder
 from examples.models.light import images
 from examples.models.seeding import settle
@@ -29,6 +31,8 @@ class Architecture:
         draw: Makes a number of random samples, by input name.
         published: Number of samples in the folder.
         signature: Inputs and outputs in words, for the card.
+        is_settled: Whether the weights are adapted to samples; not needed where normalisations are
+            part of the network.
     """
 
     title: str
@@ -39,6 +43,7 @@ class Architecture:
     draw: Callable[[np.random.Generator, int], Feed]
     published: int
     signature: str
+    is_settled: bool = True
 
 
 def _pictures(size: int) -> Callable[[np.random.Generator, int], Feed]:
@@ -87,6 +92,23 @@ ARCHITECTURES: dict[str, Architecture] = {
             "and 0 for padding: both `int64[N, 128]`. Output `logits`: `float32[N, 8]`."
         ),
     ),
+    **{
+        name: Architecture(
+            title=title,
+            paper="Liu et al. 2022, arXiv:2201.03545",
+            task="image-classification",
+            tags=("cnn", "depthwise", "layer-norm"),
+            build=partial(convnext, form=form),
+            draw=_pictures(224),
+            published=24,
+            signature=_CLASSIFIER,
+            is_settled=False,
+        )
+        for name, title, form in (
+            ("convnext", "ConvNeXt", "exported"),
+            ("convnext_channels_first", "ConvNeXt without transpositions", "channels_first"),
+        )
+    },
     "ssd_mobilenet": Architecture(
         title="SSD MobileNetV1",
         paper="Liu et al. 2016, arXiv:1512.02325, and Howard et al. 2017, arXiv:1704.04861",
@@ -109,7 +131,8 @@ def make(name: str, out: Path, seed: int = 0) -> Path:
     architecture = ARCHITECTURES[name]
     rng = np.random.default_rng(seed)
     model = architecture.build(rng)
-    settle(model, architecture.draw(rng, _SETTLING), folded=True)
+    if architecture.is_settled:
+        settle(model, architecture.draw(rng, _SETTLING), folded=True)
     inputs = architecture.draw(rng, architecture.published)
     outputs = reference_outputs(model, inputs)
     title = architecture.title
@@ -132,8 +155,8 @@ def _body(architecture: Architecture, seed: int) -> str:
 ## What it is
 {architecture.title} as published by {architecture.paper}, written in the form that exporters give
 a network for inference: batch normalisations folded into convolutions, opset 17, a free batch.
-Weights are random (seed {seed}, settled on a few random samples), so that no optimiser can fold
-them away and signals keep a sane size.
+Weights are random (seed {seed}), so that no optimiser can fold them away, and signals keep a sane
+size.
 
 ## Use
 {architecture.signature}

@@ -46,8 +46,14 @@ class Graph:
 
     def normal(self, name: str, shape: Sequence[int], deviation: float, mean: float = 0.0) -> str:
         """A normally distributed weight."""
+        return self.constant(name, self.draw(shape, deviation, mean))
+
+    def draw(
+        self, shape: Sequence[int], deviation: float, mean: float = 0.0
+    ) -> npt.NDArray[np.float32]:
+        """Normally distributed values, for a weight."""
         drawn = self._rng.standard_normal(tuple(shape), np.float32)
-        return self.constant(name, drawn * np.float32(deviation) + np.float32(mean))
+        return drawn * np.float32(deviation) + np.float32(mean)
 
     def op(self, kind: str, scope: str, *inputs: str, out: str = "", **attributes: Any) -> str:
         """Add a node with one output, in the module ``scope``; returns the output's name."""

@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 from examples.models import exported
+from examples.models.convnext import convnext
 from examples.models.light import images
 from examples.models.seeding import SCORE_SPREAD, settle
 from examples.models.text import Bert
@@ -29,8 +30,9 @@ TINY = Bert(layers=2, width=32, heads=2, vocabulary=300, sequence=16, classes=4)
         (mobilenet_v2, "depthwise-cnn", 300_774_272),
         (ssd_mobilenet, "detection", 1_237_129_408),
         (TINY.model, "transformer", None),
+        (convnext, "depthwise-cnn", 145_717_440),
     ],
-    ids=["resnet18", "mobilenetv2", "ssd", "bert"],
+    ids=["resnet18", "mobilenetv2", "ssd", "bert", "convnext"],
 )
 def test_each_is_what_its_paper_describes(
     build: Callable[[np.random.Generator], onnx.ModelProto],
@@ -153,3 +155,16 @@ def test_another_size_of_picture_moves_the_anchors_only() -> None:
     ]
     anchors = 3 * 64 + 6 * (16 + 4 + 1 + 1 + 1)
     assert shapes == [["N", anchors, 4], ["N", anchors, 91]]
+
+
+def test_both_forms_of_convnext_compute_the_same() -> None:
+    """Only the form without transpositions has none, and all weights are equal."""
+    forms = [
+        convnext(np.random.default_rng(0), 64, form) for form in ("exported", "channels_first")
+    ]
+    assert [any(n.op_type == "Transpose" for n in m.graph.node) for m in forms] == [True, False]
+    feed = {"input": images(np.random.default_rng(1), 2, (3, 64, 64))}
+    sessions = [onnxruntime.InferenceSession(model.SerializeToString()) for model in forms]
+    exported_form, channels_first = (session.run(None, feed)[0] for session in sessions)
+    assert exported_form.std() > 0.5
+    np.testing.assert_allclose(channels_first, exported_form, atol=1e-4)
