@@ -81,8 +81,9 @@ class JobTicket:
     it is renewed; ``files`` are all files of the revision; ``graph`` has the facts of the primary
     network, ``None`` before inspection; ``yields`` counts earlier claims given up for other jobs;
     ``settings`` are the hub's settings for all jobs: seconds of a search (``tune_budget_s``), of
-    schedules (``schedule_s``) and of a study of passes (``passes_s``); ``banned`` are candidates
-    (``config_sha256``) that took devices of the target down.
+    schedules (``schedule_s``), of a study of passes (``passes_s``) and of a measurement of roofs
+    (``roofs_s``); ``banned`` are candidates (``config_sha256``) that took devices of the target
+    down.
     """
 
     job_uuid: str

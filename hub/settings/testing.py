@@ -32,8 +32,9 @@ SECRET_KEY = "testing-only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
 # Tests look at a page right after they changed it.
 SHARED_PAGES_S = 0.0
-# No periodic assessment, pass study or schedule study, except in tests of these.
+# No periodic assessment, pass study, schedule study or roofs, except in tests of these.
 ASSESS_DAYS = 0
+ROOFS_S = 0
 PASSES_S = 0
 SCHEDULE_S = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

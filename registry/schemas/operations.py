@@ -11,6 +11,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from registry.schemas import problems_by
+from registry.schemas.roof import ROOFS
 from registry.schemas.shapes import (
     ACCURACY,
     ANY_LIST,
@@ -172,6 +173,7 @@ READS: dict[str, Schema] = {
     "tests_of_job": closed({}),
     "is_search_due": closed({}),
     "run_of_job": closed({}),
+    "roof_tools": closed({}),
 }
 
 #: Operation to the schema of its columns.
@@ -236,6 +238,7 @@ WRITES: dict[str, Schema] = {
     ),
     "tests_store": closed({"tensors": listing(_TENSOR, 20_000, 1)}),
     # The report has a schema of its own, remote-run.json, which its service applies.
+    "roofs_store": ROOFS,
     "run_store": closed({"report": OBJECT, "outputs": SHA256}),
 }
 

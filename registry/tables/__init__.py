@@ -3,6 +3,7 @@
 Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
 """
 
+from registry.tables.analysis.roof import Roof, RoofSet
 from registry.tables.audit import AuditEntry
 from registry.tables.discussion.discussion import Discussion, DiscussionEvent
 from registry.tables.fair.assessment import Assessment
@@ -63,8 +64,8 @@ __all__ = [
     "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
     "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
     "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "RemoteRun", "Reproduction",
-    "Revision", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload",
-    "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
-    "XorbChunk", "XorbRun", "XorbUpload",
+    "Revision", "Roof", "RoofSet", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse",
+    "SignInAttempts", "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree",
+    "Trial", "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch",
+    "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -13,6 +13,9 @@ from typing import Any
 #: More multiply-accumulates per nanosecond than any machine performs: 10 of the fastest
 #: accelerators at their lowest precision.
 _MOST_MACS_PER_NS = 2e7
+#: More operations per second than any device performs, and more bytes per second than any memory
+#: of one device moves: 10 of the fastest accelerators, and ten times their memory.
+_MOST_PER_SECOND = {"operations": 2e9 * _MOST_MACS_PER_NS, "bytes": 1e14}
 #: Allowed difference between a reported duration and the hub's clock.
 _SLACK_S = 60.0
 #: Allowed difference between the clocks of a device and of the hub.
@@ -87,6 +90,18 @@ def times_faults(seconds: list[float], context: Circumstances, name: str) -> Fau
     """The fault of raw times of calls that take longer in total than the attempt."""
     if sum(seconds) > context.elapsed_s + _SLACK_S:
         yield name, f"are more than the {context.elapsed_s:.0f} s since the attempt began"
+
+
+def roof_faults(
+    unit: str, work: float, rounds: list[dict[str, Any]], context: Circumstances, name: str
+) -> Faults:
+    """Yield the fault of a roof whose samples of ``work`` in ``unit`` (``operations`` or ``bytes``)
+    are faster than any machine, or longer than the attempt."""
+    samples_ns = [ns for each in rounds for ns in each["samples_ns"]]
+    if sum(samples_ns) > (context.elapsed_s + _SLACK_S) * 1e9:
+        yield name, f"took longer than the {context.elapsed_s:.0f} s since the attempt began"
+    if work / min(samples_ns) * 1e9 > _MOST_PER_SECOND[unit]:
+        yield name, f"are more {unit} per second than any device performs"
 
 
 def _interval(values: dict[str, Any], prefix: str) -> Faults:

@@ -18,6 +18,7 @@ from hpcfair.tickets import BuildTicket
 from workers.device.errors import JobFailure
 from workers.device.network import network_at
 from workers.device.ports import DeviceSettings, Hub, JobDevice
+from workers.device.roof import keep_roofs
 from workers.device.testtensor import Case, keep_tests, load_cases
 from workers.device.toolchain import backends_of, other_machine, tools_of
 from workers.device.workspace import workspace
@@ -59,6 +60,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
     graph = hub.ticket.graph
     if graph is None:
         raise JobFailure("invalid", "graph_not_found", "Inspect the revision before running it.")
+    keep_roofs(hub, settings, here)
     builds = [BuildTicket.from_json(row) for row in hub.read("builds_of_job")]
     prior_outcomes = hub.read("outcomes_of_job")
     with workspace(settings.work, "reproduce") as folder:

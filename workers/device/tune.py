@@ -15,6 +15,7 @@ from workers.device.pass_store import pass_portfolio
 from workers.device.ports import DeviceSettings, Hub, JobDevice
 from workers.device.profile import profile_winners
 from workers.device.publish import publish
+from workers.device.roof import keep_roofs
 from workers.device.schedule import write_schedules
 from workers.device.toolchain import backends_of, other_machine, versions_of
 from workers.device.trial_store import JobTrialStore
@@ -49,6 +50,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
     graph = ticket.graph
     if graph is None:
         raise JobFailure("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+    keep_roofs(hub, settings, here)
     repeated = hub.read("inconclusive_candidates") if _is_repetition(ticket) else None
     if repeated == []:
         return {"summary": "nothing is left to measure again", "inconclusive": []}

@@ -180,14 +180,14 @@ def _pass_trials(job: Job, graph: Graph) -> list[Read]:
 
 _READS: dict[JobKind, tuple[Callable[[Job, Graph], list[Read]], ...]] = {
     JobKind.TUNE: (
-        _own("trials_of_job", "inconclusive_candidates", "has_confirmed_builds"),
+        _own("trials_of_job", "inconclusive_candidates", "has_confirmed_builds", "roof_tools"),
         _searches,
         _schedules,
         _portfolios,
     ),
     JobKind.SCHEDULE: (_own("schedule_trials_of_job"), _workloads),
     JobKind.PASSES: (_schedules, _portfolios, _pass_trials),
-    JobKind.REPRODUCE: (_own("builds_of_job", "outcomes_of_job", "tests_of_job"),),
+    JobKind.REPRODUCE: (_own("builds_of_job", "outcomes_of_job", "tests_of_job", "roof_tools"),),
 }
 
 

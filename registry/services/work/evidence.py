@@ -15,11 +15,13 @@ from registry import schemas
 from registry.errors import Invalid
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.jobblob import blobs_of_job
+from registry.services.analysis.roof import work_of
 from registry.services.work.lease import held_job
 from registry.tables import Job, Record
 from registry.validation.plausibility import (
     Circumstances,
     record_faults,
+    roof_faults,
     times_faults,
     trial_faults,
 )
@@ -133,6 +135,15 @@ def _portfolio(job: Job, columns: dict[str, Any]) -> _Faults:
         yield "architecture_class", "is not that of the job's network"
 
 
+def _roofs(job: Job, columns: dict[str, Any]) -> _Faults:
+    if columns["tools_sha256"] != schemas.sha256_of(columns["tools"]):
+        yield "tools_sha256", "is not the digest of the tools"
+    context = _circumstances(job)
+    for number, roof in enumerate(columns["roofs"]):
+        unit = "operations" if "size" in roof else "bytes"
+        yield from roof_faults(unit, work_of(roof), roof["rounds"], context, f"roofs.{number}")
+
+
 def _require_blobs(job: Job, sha256s: set[str]) -> None:
     if missing := sha256s - blobs_of_job(job, sha256s).keys():
         raise Invalid(
@@ -161,6 +172,7 @@ _FAULTS: dict[str, Callable[[Job, dict[str, Any]], _Faults]] = {
     "schedule_confirm": _confirmation,
     "pass_trial_add": _pass_trial,
     "portfolio_store": _portfolio,
+    "roofs_store": _roofs,
 }
 
 _DIGESTS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {

@@ -19,11 +19,13 @@ from django.db import transaction
 from registry.errors import Invalid
 from registry.ids import parse_uuid
 from registry.schemas.operations import READS, WRITES, problems
+from registry.selectors.analysis.roof import roof_tools
 from registry.selectors.results import passes, reproduction, schedule, testtensor, trial
 from registry.selectors.results.build import has_confirmed_builds
 from registry.selectors.results.inconclusive import inconclusive_candidates
 from registry.selectors.work.queue import is_search_due
 from registry.selectors.work.run import run_of_job
+from registry.services.analysis.roof import roofs_store
 from registry.services.results.build import builds_add, builds_publish
 from registry.services.results.passes import pass_trial_add, portfolio_store
 from registry.services.results.profile import profile_store
@@ -180,6 +182,7 @@ _READ: dict[str, Callable[..., Any]] = {
     "tests_of_job": lambda job: testtensor.tests_of_job(str(job.uuid)),
     "is_search_due": lambda job: is_search_due(str(job.uuid)),
     "run_of_job": lambda job: run_of_job(str(job.uuid)),
+    "roof_tools": roof_tools,
 }
 
 _WRITE: dict[str, Callable[..., Any]] = {
@@ -201,6 +204,7 @@ _WRITE: dict[str, Callable[..., Any]] = {
     "reproduction_add": reproduction_add,
     "tests_store": tests_store,
     "run_store": run_store,
+    "roofs_store": roofs_store,
 }
 
 #: Functions that turn the result of a service into the reply; other writes reply ``{}``.

@@ -1,0 +1,1 @@
+"""Reads of the analysis of performance: roofs of devices."""

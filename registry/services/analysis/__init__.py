@@ -1,0 +1,1 @@
+"""Writes of the analysis of performance: roofs of devices."""

@@ -1,0 +1,1 @@
+"""Tables of the analysis of performance: roofs of devices."""
