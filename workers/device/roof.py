@@ -148,8 +148,8 @@ def _plan(spec: TargetSpec, settings: DeviceSettings) -> Iterator[tuple[str, str
 
 def _array_bytes(spec: TargetSpec, settings: DeviceSettings) -> int:
     memory = min(spec.memory_bytes or settings.child_memory_bytes, settings.child_memory_bytes)
-    wanted = min(max(_BEYOND * _last_cache(spec) // 3, _LEAST_BYTES), _MOST_BYTES)
-    return int(min(wanted, memory // 8))
+    enough = min(max(_BEYOND * _last_cache(spec) // 3, _LEAST_BYTES), _MOST_BYTES)
+    return int(min(enough, memory // 8))
 
 
 def _last_cache(spec: TargetSpec) -> int:

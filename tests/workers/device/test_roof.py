@@ -79,19 +79,20 @@ def test_the_traffic_negates_as_often_as_it_states(tmp_path: Path) -> None:
 def test_copies_and_triads_compute_what_they_are_called(kind: str) -> None:
     roof_memory.prepare(kind, 8 * 20_001, 2, 2)
     assert len(roof_memory.time_samples(3)) == 3
-    arrays = [cell.cell_contents for part in roof_memory._PREPARED["parts"]
-              for cell in part.__closure__ if isinstance(cell.cell_contents, np.ndarray)]  # fmt: skip
+    cells = [cell.cell_contents for part in roof_memory._PREPARED["parts"]
+             for cell in part.__closure__]  # fmt: skip
+    arrays = [each for each in cells if isinstance(each, np.ndarray)]
     results = [array for array in arrays if array.shape == (10_000,)]
     expected = 1.0 if kind == "copy" else 4.0
     assert any((array == expected).all() for array in results)
 
 
-def loads(monkeypatch: pytest.MonkeyPatch, *others: bool) -> None:
-    """Loads around rounds of 0.1 s: others use a processor in those that are true."""
+def loads(monkeypatch: pytest.MonkeyPatch, rounds: str = "") -> None:
+    """Loads around rounds: others use a processor in those that are ``b``, for busy."""
     clock = iter(number * 0.05 for number in range(1000))
     moments: list[Load] = []
     busy = 0.0
-    for is_busy in [*others, *[False] * 100]:
+    for is_busy in [letter == "b" for letter in rounds.ljust(100, "c")]:
         stalled = 0 if not moments else moments[-1].stalled_us or 0
         moments.append(Load(1.0, stalled, Spent(busy, 0.0, 0.0, 2)))
         busy += 1.0 if is_busy else 0.0
@@ -115,7 +116,7 @@ def test_calm_rounds_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_disturbed_rounds_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads(monkeypatch, True, False, True)
+    loads(monkeypatch, "bcb")
     rounds = measured_rounds(sample, FAR)
     assert [each.is_disturbed for each in rounds[:4]] == [True, False, True, False]
     assert len(rounds) == ROUNDS + 2
@@ -124,7 +125,7 @@ def test_disturbed_rounds_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_machine_that_is_never_calm_is_measured_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loads(monkeypatch, *[True] * 50)
+    loads(monkeypatch, "b" * 50)
     rounds = measured_rounds(sample, FAR)
     assert len(rounds) == MOST_ROUNDS
     assert all(each.is_disturbed for each in rounds)
