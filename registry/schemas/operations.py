@@ -92,6 +92,14 @@ _BUILD = closed(
     },
 )
 
+_AXIS = closed({"name": text(200), "kind": choice(["spatial", "reduction", ""]), "extent": NUMBER})
+_BLOCK = closed(
+    {
+        "name": text(200),
+        "axes": listing(_AXIS, 100),
+        "consumers": listing(text(200), 1000),
+    }
+)
 _SCHEDULE_TASK = closed(
     {
         "key": SHA256,
@@ -101,7 +109,13 @@ _SCHEDULE_TASK = closed(
         "arguments": ANY_LIST,
         "flops": {"type": "number", "minimum": 0, "maximum": 1e15},
         "features": listing(FLOAT, 10_000),
-    }
+    },
+    # Agents of earlier versions do not send these.
+    {
+        "structural_hash": text(32),
+        "blocks": listing(_BLOCK, 1000),
+        "compiler_target": OBJECT,
+    },
 )
 _SCHEDULE_TRIAL = closed(
     {

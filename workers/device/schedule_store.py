@@ -33,6 +33,9 @@ class JobScheduleStore:
                 "arguments": list(task.arguments),
                 "flops": task.flops,
                 "features": list(task.features),
+                "structural_hash": task.structural_hash,
+                "blocks": list(task.blocks),
+                "compiler_target": task.target,
             }
             source = b64encode(task.source).decode()
             self._hub.write("schedule_task_add", task=columns, source=source, calls=task.calls)

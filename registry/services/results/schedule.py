@@ -25,6 +25,8 @@ from registry.tables import Job, ScheduleSketch, ScheduleTask, ScheduleTrial, Sc
 from registry.validation.texts import check_json, printable
 
 _TASK = frozenset({"key", "toolchain", "name", "anchor", "arguments", "flops", "features"})
+#: What earlier versions of the agents do not report.
+_DESCRIBED = frozenset({"structural_hash", "blocks", "compiler_target"})
 _REQUIRED = frozenset(
     {
         "key", "toolchain", "number", "sketch", "decisions", "digest", "proposed_by", "outcome",
@@ -46,7 +48,7 @@ def schedule_task_add(
         task: Columns of :class:`registry.tables.ScheduleTask`, without target and source.
         source: The workload in the compiler's own format.
     """
-    check_columns(task, _TASK)
+    check_columns(task, _TASK, _DESCRIBED)
     blob = blob_store_bytes(actor=None, data=source)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
@@ -54,9 +56,12 @@ def schedule_task_add(
         blobs_hold([blob.sha256])
         identity = {name: task[name] for name in ("key", "toolchain")}
         others = {name: value for name, value in task.items() if name not in identity}
-        row, _ = ScheduleTask.objects.get_or_create(
+        row, is_new = ScheduleTask.objects.get_or_create(
             **identity, target=target_of(job), defaults={**others, "source": blob}
         )
+        if not is_new and not row.blocks and task.get("blocks"):
+            described = {name: task[name] for name in _DESCRIBED & task.keys()}
+            ScheduleTask.objects.filter(pk=row.pk).update(**described, source=blob)
         ScheduleUse.objects.update_or_create(
             task=row, graph_hash=graph.graph_hash, defaults={"calls": calls}
         )

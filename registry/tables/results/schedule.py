@@ -28,6 +28,12 @@ class ScheduleTask(models.Model):
     arguments = models.JSONField(default=list)
     flops = models.FloatField()
     features = models.JSONField(default=list)
+    # [{"name", "axes": [{"name", "kind", "extent"}], "consumers": [names]}] of the blocks, by which
+    # decisions are named; empty for workloads of earlier versions.
+    blocks = models.JSONField(default=list)
+    # By which the compiler's own databases find it, and the target as the compiler takes it.
+    structural_hash = models.CharField(max_length=32, blank=True)
+    compiler_target = models.JSONField(default=dict)
     # The workload in the compiler's format, compressed.
     source = models.ForeignKey(Blob, models.PROTECT, related_name="schedule_tasks")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -101,6 +101,19 @@ def another_job() -> JobTicket:
     return floor.claim()
 
 
+def test_names_of_loops_are_added_to_workloads_of_earlier_versions(ticket: JobTicket) -> None:
+    assert add_task(ticket).blocks == []
+    blocks = [{"name": "conv", "axes": [], "consumers": []}]
+    described = {"blocks": blocks, "structural_hash": "17", "compiler_target": {"kind": "llvm"}}
+    add_task(ticket, **described)
+    task = ScheduleTask.objects.get()
+    assert (task.blocks, task.structural_hash) == (blocks, "17")
+    # What is stored stays.
+    add_task(ticket, **described | {"structural_hash": "18"})
+    task.refresh_from_db()
+    assert task.structural_hash == "17"
+
+
 def test_networks_that_share_a_workload_share_its_row(ticket: JobTicket) -> None:
     first = add_task(ticket)
     assert add_task(another_job()) == first

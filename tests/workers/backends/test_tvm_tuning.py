@@ -74,6 +74,18 @@ def test_a_network_falls_apart_into_workloads_with_what_identifies_them(tuned: T
         assert len(task.features) == len(tuned.heaviest.features)
 
 
+def test_workloads_say_what_their_blocks_and_loops_are_called(tuned: Tuned) -> None:
+    (block,) = [each for each in tuned.heaviest.blocks if each["name"] == "matmul"]
+    assert [axis["kind"] for axis in block["axes"]] == ["spatial", "spatial", "reduction"]
+    assert {axis["extent"] for axis in block["axes"]} <= {
+        size for argument in tuned.heaviest.arguments for size in argument["shape"]
+    }
+    names = {each["name"] for each in tuned.heaviest.blocks}
+    assert all(set(each["consumers"]) <= names for each in tuned.heaviest.blocks)
+    assert int(tuned.heaviest.structural_hash)
+    assert tuned.heaviest.target["kind"] == "llvm"
+
+
 def test_schedules_are_built_and_timed_without_a_linker(tuned: Tuned) -> None:
     trials = tuned.store.own_trials()
     assert 4 <= len(trials) <= 8

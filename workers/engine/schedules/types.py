@@ -20,6 +20,10 @@ class ScheduleTask:
         calls: Number of calls in one run of the network.
         features: Vector of fixed length; its distance measures similarity within one anchor.
         source: The workload in the compiler's own format, compressed.
+        structural_hash: By which the compiler's databases find it; "" if it is not stored.
+        blocks: ``{"name", "axes": [{"name", "kind", "extent"}], "consumers": [names]}`` of each of
+            its blocks, from which decisions get their names.
+        target: The target as the compiler takes it.
     """
 
     key: str
@@ -30,6 +34,9 @@ class ScheduleTask:
     calls: int
     features: tuple[float, ...]
     source: bytes
+    structural_hash: str = ""
+    blocks: tuple[dict[str, Any], ...] = ()
+    target: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from workers.backends.tvm.database import workload_key
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.space import FIXED, passes_for_tuning
 from workers.backends.tvm.targets import target_of
+from workers.backends.tvm.tuning.blocks import blocks_of
 from workers.backends.tvm.tuning.workload import pack
 from workers.engine.child_work import network_from, target_from
 
@@ -53,7 +54,7 @@ def tasks(
             continue
         if variable.name_hint.startswith(_FREE):
             continue
-        task = describe(variable.name_hint, function, count)
+        task = describe(variable.name_hint, function, count) | {"target": dict(named)}
         if equal := nests.get(task["key"]):
             equal["calls"] += count
         else:
@@ -70,19 +71,22 @@ def describe(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
         for info, shape in zip(infos, shapes, strict=True)
     ]
     elements = sum(map(prod, shapes))
+    module = ms_module(function)
     # Copies without arithmetic take time per element.
-    flops = max(float(analysis.estimate_tir_flops(ms_module(function))), float(elements))
+    flops = max(float(analysis.estimate_tir_flops(module)), float(elements))
     sizes = [size for shape in shapes for size in shape][:_DIMENSIONS]
     padded = sizes + [0] * (_DIMENSIONS - len(sizes))
     return {
         "key": workload_key(function),
         "name": name,
-        "anchor": _anchor(function, name),
+        "anchor": _anchor(module, name),
         "arguments": arguments,
         "flops": flops,
         "calls": calls,
         "features": [log1p(flops), log1p(elements), *map(log1p, padded)],
-        "source": np.frombuffer(pack(function), np.uint8),
+        "source": np.frombuffer(pack(module), np.uint8),
+        "structural_hash": ms.database.Workload(module).as_json()[0],
+        "blocks": blocks_of(module),
     }
 
 
@@ -91,9 +95,9 @@ def ms_module(function: PrimFunc) -> Any:
     return ms.tune_context._normalize_mod(function)  # noqa: SLF001  as TuneContext
 
 
-def _anchor(function: PrimFunc, name: str) -> str:
+def _anchor(module: Any, name: str) -> str:
     """Name of the main block; of the function if there is none."""
-    block = analysis.find_anchor_sblock(ms_module(function))
+    block = analysis.find_anchor_sblock(module)
     anchor = str(block.name_hint if block is not None else name.rstrip("0123456789_"))
     # Names of reductions contain that of their input, which contains its node.
     return _OWNER.sub("", anchor)[:64]

@@ -52,6 +52,9 @@ def task_from(fields: Mapping[str, Any]) -> ScheduleTask:
         calls=int(fields["calls"]),
         features=tuple(map(float, fields["features"])),
         source=fields["source"].tobytes(),
+        structural_hash=str(fields["structural_hash"]),
+        blocks=tuple(fields["blocks"]),
+        target=dict(fields["target"]),
     )
 
 

@@ -41,15 +41,18 @@ def _cpu(mcpu: str) -> str:
     return "x86" if mcpu.startswith("x86") or not mcpu.startswith("generic") else "arm"
 
 
-def pack(function: PrimFunc) -> bytes:
-    """A loop nest as compressed bytes for :func:`unpack`."""
-    return zlib.compress(tvm.ir.save_json(function).encode(), 9)
+def pack(module: Any) -> bytes:
+    """A module of one loop nest, as MetaSchedule normalises it, as compressed bytes for
+    :func:`unpack`. Uncompressed, they are the JSON of a workload in MetaSchedule's databases."""
+    return zlib.compress(tvm.ir.save_json(module).encode(), 9)
 
 
 def unpack(source: bytes) -> PrimFunc:
     """The loop nest of :func:`pack`; raises InvalidCandidate if the bytes are damaged."""
     try:
-        function = tvm.ir.load_json(zlib.decompress(source).decode())
+        content = tvm.ir.load_json(zlib.decompress(source).decode())
+        # Earlier versions stored the function itself.
+        function = content["main"] if isinstance(content, tvm.IRModule) else content
     # TVM's exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"not a loop nest: {reason_of(error)}") from error
