@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from registry.schemas import problems_by
 from registry.schemas.roof import ROOFS
+from registry.schemas.schedule import SCHEDULE_TASK, SCHEDULE_TRIAL
 from registry.schemas.shapes import (
     ACCURACY,
-    ANY_LIST,
     CANDIDATE,
     CLASS,
     COUNT,
@@ -92,49 +92,6 @@ _BUILD = closed(
     },
 )
 
-_AXIS = closed({"name": text(200), "kind": choice(["spatial", "reduction", ""]), "extent": NUMBER})
-_BLOCK = closed(
-    {
-        "name": text(200),
-        "axes": listing(_AXIS, 100),
-        "consumers": listing(text(200), 1000),
-    }
-)
-_SCHEDULE_TASK = closed(
-    {
-        "key": SHA256,
-        "toolchain": TOOLCHAIN,
-        "name": text(200),
-        "anchor": text(64),
-        "arguments": ANY_LIST,
-        "flops": {"type": "number", "minimum": 0, "maximum": 1e15},
-        "features": listing(FLOAT, 10_000),
-    },
-    # Agents of earlier versions do not send these.
-    {
-        "structural_hash": text(32),
-        "blocks": listing(_BLOCK, 1000),
-        "compiler_target": OBJECT,
-    },
-)
-_SCHEDULE_TRIAL = closed(
-    {
-        "key": SHA256,
-        "toolchain": TOOLCHAIN,
-        "number": NUMBER,
-        "sketch": {},
-        "decisions": {},
-        "digest": SHA256,
-        "proposed_by": text(32, 1),
-        "outcome": OUTCOME,
-        "seconds": listing(DURATION),
-        "duration_s": SECONDS,
-    },
-    {"predicted": nullable(FLOAT), "failure_detail": DETAIL},
-)
-_PASS_RATIOS = (
-    "compile_ratio", "compile_ratio_low", "compile_ratio_high", "ratio", "ratio_low", "ratio_high",
-)  # fmt: skip
 _PASS_TRIAL = closed(
     {
         "backend": text(32, 1),
@@ -216,12 +173,12 @@ WRITES: dict[str, Schema] = {
     "profile_store": closed({"config_sha256": SHA256, "profile": OBJECT}),
     "schedule_task_add": closed(
         {
-            "task": _SCHEDULE_TASK,
+            "task": SCHEDULE_TASK,
             "source": {**text(6_000_000, 1), "contentEncoding": "base64"},
             "calls": NUMBER,
         }
     ),
-    "schedule_trial_add": closed({"trial": _SCHEDULE_TRIAL}),
+    "schedule_trial_add": closed({"trial": SCHEDULE_TRIAL}),
     "schedule_confirm": closed(
         {
             "key": SHA256,
