@@ -92,6 +92,9 @@ _BUILD = closed(
     },
 )
 
+_PASS_RATIOS = (
+    "compile_ratio", "compile_ratio_low", "compile_ratio_high", "ratio", "ratio_low", "ratio_high",
+)  # fmt: skip
 _PASS_TRIAL = closed(
     {
         "backend": text(32, 1),

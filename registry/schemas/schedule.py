@@ -58,6 +58,3 @@ SCHEDULE_TRIAL = closed(
     },
     {"predicted": nullable(FLOAT), "failure_detail": DETAIL},
 )
-_PASS_RATIOS = (
-    "compile_ratio", "compile_ratio_low", "compile_ratio_high", "ratio", "ratio_low", "ratio_high",
-)  # fmt: skip
