@@ -31,12 +31,14 @@ from registry.services.work.job import job_submit
 from registry.states import FailureClass, Gate, JobKind, RepositoryKind
 from registry.tables import (
     Build,
+    CallSite,
     Device,
     Graph,
     Job,
     JobBundle,
     MLModel,
     Namespace,
+    Profile,
     Record,
     User,
 )
@@ -210,6 +212,14 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     waiting = shopfloor.make_revision("alice/waiting")
     shopfloor.make_graph(waiting)
     job_submit(actor=alice, kind=JobKind.TUNE, revision=waiting, target=tuned.job.target)
+    # The default has a profile, too, so that both builds can be compared.
+    calls = Profile.objects.create(
+        build=Build.objects.get(is_baseline=True), method="profiler", total_ns=300
+    )
+    CallSite.objects.create(
+        profile=calls, sequence=0, name="conv", operator="Conv", median_ns=250, mad_ns=2, runs=5,
+        nodes=[{"index": 0, "grade": "exact"}],
+    )  # fmt: skip
     # With a key, so that jobs can be exported for it.
     Device.objects.update(public_key="PEM")
     JobBundle.objects.create(
@@ -253,6 +263,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"/jobs/{run.job.uuid}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
         "/settings/password", "/settings/organisations", "/settings/organisations/crew",
+        "/compare?model=alice/stars&latency_ms=9&accuracy=0.5", "/compare",
         "/login/reset", "/login/reset/sent", "/login/reset/MQ/used",
         "/settings/profile", "/settings/tokens", "/settings/webhooks", "/settings/access",
         "/alice/gone", "/nobody/nothing",

@@ -1,0 +1,115 @@
+"""Comparing builds in a browser: questions with planted answers, and the clicks that they take."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from registry.tables import Build, User
+from tests.hub.pages.tuning import floor_of, make_digits
+from tests.programs import needs
+from tests.registry.analysis.comparisons import DEFAULT_CALLS, FUSED_CALLS, published
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    needs("chromium"),
+]
+
+
+@pytest.fixture
+def builds(alice: User) -> list[Build]:
+    """The default, an exact build that wins on nodes 0 and 1, and a cheaper int8 one."""
+    return published(
+        floor_of(make_digits(alice)),
+        calls={"all": DEFAULT_CALLS, "half": FUSED_CALLS},
+        half={"ratio": 0.8, "p50_ns": 3_200_000, "accuracy": 0.99},
+        two={"ratio": 0.5, "p50_ns": 2_000_000, "tolerance": "int8", "accuracy": 0.97},
+    )
+
+
+class Clicks:
+    """Clicks, counted."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.count = 0
+
+    def link(self, name: str) -> None:
+        self.page.get_by_role("link", name=name).first.click()
+        self.count += 1
+
+    def button(self, name: str) -> None:
+        self.page.get_by_role("button", name=name).first.click()
+        self.count += 1
+
+
+def test_question_16_who_wins_a_group_by_how_much_in_which_precision(
+    page: Page, builds: list[Build]
+) -> None:
+    clicks = Clicks(page)
+    page.goto("/alice/digits")
+    clicks.link("Builds")
+    clicks.link("Compare these builds")
+    assert clicks.count <= 2
+    row = page.get_by_role("row").filter(has_text="nodes 0–1: Conv, Relu, ConvRelu")
+    expect(row).to_contain_text("precision differs")
+    expect(row).to_contain_text("70.0 µs float32")
+    expect(row).to_contain_text("20.0 µs (fastest) bfloat16")
+    expect(row).to_contain_text("−50.0 µs")
+    # The address reproduces the view.
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    expect(row).to_contain_text("−50.0 µs")
+
+
+def test_question_17_the_cheapest_within_limits(page: Page, builds: list[Build]) -> None:
+    clicks = Clicks(page)
+    page.goto("/compare?model=alice/digits")
+    page.get_by_label("Accuracy at least").fill("0.98")
+    page.get_by_label("Latency at most, ms").fill("5")
+    clicks.button("Compare")
+    assert clicks.count <= 2
+    answer = page.locator(".compare-answer")
+    expect(answer).to_contain_text("x86-64-avx512, onnxruntime")
+    expect(answer.get_by_role("link")).to_have_attribute("href", f"/builds/{builds[1].uuid}")
+
+
+def test_question_22_the_data_can_be_taken_away(page: Page, builds: list[Build]) -> None:
+    clicks = Clicks(page)
+    page.goto("/compare?model=alice/digits")
+    with page.expect_download() as started:
+        clicks.link("Groups as CSV")
+    assert clicks.count <= 2
+    text = started.value.path().read_text()
+    assert "0 1,Conv Relu ConvRelu,70000,float32,20000,bfloat16" in text
+
+
+def test_builds_are_put_aside_and_compared(page: Page, builds: list[Build]) -> None:
+    page.goto("/alice/digits/builds")
+    tray = page.get_by_role("complementary", name="Builds to compare")
+    expect(tray).to_be_hidden()
+    for build in builds[:2]:
+        page.locator(f'[data-compare="{build.uuid}"]').click()
+    expect(tray).to_contain_text("2 builds")
+    # Put aside also on other pages, and after another visit.
+    page.goto(f"/builds/{builds[0].uuid}")
+    expect(page.locator(f'[data-compare="{builds[0].uuid}"]')).to_have_text("Added")
+    tray.get_by_role("link", name="Compare").click()
+    page.wait_for_url(f"**/compare?build={builds[0].uuid}&build={builds[1].uuid}")
+    expect(page.get_by_role("heading", name="Where the builds differ")).to_be_visible()
+    tray.get_by_role("button", name="Clear").click()
+    expect(tray).to_be_hidden()
+
+
+def test_without_scripts_a_build_is_a_link_and_the_form_works(
+    plain_page: Page, builds: list[Build]
+) -> None:
+    page = plain_page
+    page.goto("/alice/digits/builds")
+    page.locator(f'[data-compare="{builds[0].uuid}"]').click()
+    assert page.url.endswith(f"/compare?build={builds[0].uuid}")
+    page.get_by_label("Models, separated by commas").fill("alice/digits")
+    page.get_by_role("button", name="Compare").click()
+    assert page.get_by_role("heading", name="Where the builds differ").is_visible()
+    assert page.get_by_role("cell", name="onnxruntime int8").first.is_visible()
