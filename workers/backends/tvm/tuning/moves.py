@@ -18,7 +18,7 @@ from typing import Any
 Decisions = list[list[Any]]
 
 _POSTPROCESSING = "EnterPostproc"
-_TILE, _CATEGORY, _LOCATION = "SamplePerfectTile", "SampleCategorical", "SampleComputeLocation"
+TILE, CATEGORY, LOCATION = "SamplePerfectTile", "SampleCategorical", "SampleComputeLocation"
 
 
 def cut(trace: Sequence[Any]) -> tuple[list[Any], Decisions]:
@@ -56,7 +56,7 @@ def sample(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decision
     sampled: Decisions = []
     for index, value in decisions:
         kind, _, attributes, _ = sketch[index]
-        if kind == _TILE:
+        if kind == TILE:
             other = _sample_factors(value, attributes[1], rng)
         else:
             other = rng.choice([value, *_others(kind, attributes, value)])
@@ -82,9 +82,9 @@ def adapt(
     result: Decisions = []
     for (index, value), (to_index, to_value) in zip(decisions, to_decisions, strict=True):
         kind, _, _, _ = sketch[index]
-        most = to_sketch[to_index][2][1] if kind == _TILE else 0
+        most = to_sketch[to_index][2][1] if kind == TILE else 0
         result.append(
-            [to_index, _similar_factors(value, prod(to_value), most) if kind == _TILE else value]
+            [to_index, _similar_factors(value, prod(to_value), most) if kind == TILE else value]
         )
     return result
 
@@ -110,11 +110,11 @@ def _similar_factors(like: Sequence[int], length: int, most: int) -> list[int]:
 
 
 def _others(kind: str, attributes: Sequence[Any], value: Any) -> Iterator[Any]:
-    if kind == _TILE:
+    if kind == TILE:
         yield from _moved_factors(value, attributes[1])
-    elif kind == _CATEGORY:
+    elif kind == CATEGORY:
         yield from (n for n in range(len(attributes[0])) if n != value)
-    elif kind == _LOCATION:
+    elif kind == LOCATION:
         yield from (near for near in (value - 1, value + 1) if near >= -2)
 
 
