@@ -84,6 +84,7 @@ def run(database: str, options: Options, lease_s: int, parent: str | None = None
                 # Real searches of a few seconds, and no studies after them.
                 "HPCFAIR_TUNE_SECONDS": "5",
                 "HPCFAIR_SCHEDULE_SECONDS": "0",
+                "HPCFAIR_ABLATION_SECONDS": "0",
                 "HPCFAIR_PASSES_SECONDS": "0",
                 "HPCFAIR_ASSESS_DAYS": "0",
                 # All machines join from one address, and one owner floods the queue.

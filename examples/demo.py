@@ -60,6 +60,7 @@ def main() -> int:
         settings = {
             "HPCFAIR_TUNE_SECONDS": _TUNE_S,
             "HPCFAIR_SCHEDULE_SECONDS": "0",
+            "HPCFAIR_ABLATION_SECONDS": "0",
             "HPCFAIR_PASSES_SECONDS": "0",
         }
         with embedded_hub(

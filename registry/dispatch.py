@@ -23,6 +23,8 @@ TASKS: dict[JobKind, str] = {
     JobKind.TABLES: "workers.tasks.tables",
     JobKind.TUNE: "workers.tasks.tune",
     JobKind.SCHEDULE: "workers.tasks.tune",
+    JobKind.ABLATE: "workers.tasks.tune",
+    JobKind.CROSS: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",
     JobKind.REPRODUCE: "workers.tasks.tune",
     JobKind.ASSESS: "workers.tasks.assess",

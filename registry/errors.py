@@ -99,6 +99,8 @@ CODES: dict[str, str] = {
     "namespace_not_found": "No such namespace",
     "model_not_found": "No such model",
     "dataset_not_found": "No such dataset",
+    "workload_not_found": "No such operator workload",
+    "principle_not_found": "No such principle",
     "discussion_not_found": "No such discussion",
     "comment_not_found": "No such comment",
     "request_not_found": "No such access request",

@@ -127,14 +127,14 @@ class DeviceState(TextChoices):
 
 
 class JobKind(TextChoices):
-    """Kinds of jobs, in this order: inspect a network; read a data set's tables; search
-    configurations; search operator schedules; study compiler passes; reproduce builds; assess a
-    metadata record; register a DOI; run a build on a person's inputs."""
+    """Kinds of jobs; ``docs/glossary.md`` defines them."""
 
     INSPECT = "inspect"
     TABLES = "tables"
     TUNE = "tune"
     SCHEDULE = "schedule"
+    ABLATE = "ablate"
+    CROSS = "cross"
     PASSES = "passes"
     REPRODUCE = "reproduce"
     ASSESS = "assess"
@@ -144,6 +144,8 @@ class JobKind(TextChoices):
 
 #: Kinds of jobs without a target, done by the hub's own workers.
 HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.TABLES, JobKind.ASSESS, JobKind.DOI})
+#: Kinds of jobs on one operator workload, which the parameter ``workload`` names.
+WORKLOAD_JOBS = frozenset({JobKind.ABLATE, JobKind.CROSS})
 
 
 class JobState(TextChoices):

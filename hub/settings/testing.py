@@ -36,6 +36,7 @@ SHARED_PAGES_S = 0.0
 ASSESS_DAYS = 0
 ROOFS_S = 0
 PASSES_S = 0
+ABLATION_S = 0
 SCHEDULE_S = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

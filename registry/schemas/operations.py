@@ -11,6 +11,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from registry.schemas import problems_by
+from registry.schemas.experiments import ABLATION, CROSS_APPLICATION
 from registry.schemas.roof import ROOFS
 from registry.schemas.schedule import SCHEDULE_TASK, SCHEDULE_TRIAL
 from registry.schemas.shapes import (
@@ -137,6 +138,10 @@ READS: dict[str, Schema] = {
     "schedules_similar": closed({"toolchain": TOOLCHAIN, "key": SHA256}),
     "schedule_trials": closed({"toolchain": TOOLCHAIN, "key": SHA256}),
     "schedule_trials_of_job": closed({}),
+    "workload_of_job": closed({}),
+    "ablations_of_job": closed({}),
+    "foreign_schedules_of_job": closed({}),
+    "cross_applications_of_job": closed({}),
     "class_trials": closed(
         {"backend": text(32, 1), "toolchain": TOOLCHAIN, "architecture_class": CLASS}
     ),
@@ -191,6 +196,8 @@ WRITES: dict[str, Schema] = {
             "trace": {},
         }
     ),
+    "ablation_add": closed({"ablation": ABLATION}),
+    "cross_application_add": closed({"application": CROSS_APPLICATION}),
     "pass_trial_add": closed({"trial": _PASS_TRIAL}),
     "portfolio_store": closed(
         {

@@ -3,6 +3,8 @@
 Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
 """
 
+from registry.tables.analysis.ablation import ScheduleAblation
+from registry.tables.analysis.crossapplication import CrossApplication
 from registry.tables.analysis.roof import Roof, RoofSet
 from registry.tables.audit import AuditEntry
 from registry.tables.discussion.discussion import Discussion, DiscussionEvent
@@ -58,14 +60,15 @@ from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
-    "CallSite", "CandidateCrash", "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant",
-    "Discussion", "DiscussionEvent", "File", "FileSeries", "FormerName", "FormerNamespace", "Graph",
-    "HubKey", "Identifier", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
-    "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
-    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
-    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "RemoteRun", "Reproduction",
-    "Revision", "Roof", "RoofSet", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse",
-    "SignInAttempts", "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree",
-    "Trial", "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch",
-    "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "CallSite", "CandidateCrash", "CrossApplication", "DataTable", "Derivation", "Device",
+    "DeviceCode", "DeviceGrant", "Discussion", "DiscussionEvent", "File", "FileSeries",
+    "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "Job", "JobAttempt",
+    "JobBlob", "JobBundle", "JobEvent", "JobFlow", "JobQueue", "JobReport", "JobRequirement",
+    "JobUpload", "JobWrite", "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership",
+    "Namespace", "OutboxEntry", "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record",
+    "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet", "ScheduleAblation",
+    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
+    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload",
+    "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
+    "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

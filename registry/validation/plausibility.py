@@ -22,6 +22,8 @@ _SLACK_S = 60.0
 CLOCK_SLACK = timedelta(minutes=10)
 #: Rounding of ratios that pass through other programs.
 _ROUNDING = 1e-6
+#: Rounding of times of calls to whole picoseconds.
+_PAIRED = 1e-3
 #: Relative slack, because an interval is resampled and may miss the ratio slightly.
 _INTERVAL_SLACK = 0.05
 
@@ -102,6 +104,29 @@ def roof_faults(
         yield name, f"took longer than the {context.elapsed_s:.0f} s since the attempt began"
     if work / min(samples_ns) * 1e9 > _MOST_PER_SECOND[unit]:
         yield name, f"are more {unit} per second than any device performs"
+
+
+def comparison_faults(columns: dict[str, Any], context: Circumstances) -> Faults:
+    """Faults of two schedules timed in turns. ``columns`` must match their schema."""
+    seconds, best = columns.get("seconds", []), columns.get("best_seconds", [])
+    yield from times_faults([*seconds, *best], context, "seconds")
+    yield from _interval(columns, "")
+    outcome, ratio = columns["outcome"], columns.get("ratio")
+    if outcome not in {"measured", "pruned"}:
+        if ratio is not None or seconds or best:
+            yield "ratio", f"cannot be that of a schedule with the outcome {outcome}"
+        return
+    if ratio is None or columns.get("ratio_low") is None or columns.get("ratio_high") is None:
+        yield "ratio", "is missing from a measured schedule"
+    elif outcome == "pruned":
+        if best or not seconds:
+            yield "seconds", "of a pruned schedule are its own only"
+    elif not seconds or len(seconds) != len(best):
+        yield "best_seconds", "are not one for each of the seconds"
+    else:
+        ratios = [one / other for one, other in zip(seconds, best, strict=True)]
+        if not min(ratios) * (1 - _PAIRED) <= ratio <= max(ratios) * (1 + _PAIRED):
+            yield "ratio", f"{ratio:g} does not follow from the seconds"
 
 
 def _interval(values: dict[str, Any], prefix: str) -> Faults:

@@ -11,9 +11,10 @@ _UUID_RE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, Any]:
-    """``parameters`` of a tune job, if valid; ``longest_s`` bounds the budget, in seconds.
+    """``parameters`` of a search or an analysis, if valid; ``longest_s`` bounds the budget.
 
-    Raises ``Invalid``: ``invalid_request``, with the parameters in its fields.
+    ``longest_s`` is in seconds. Raises ``Invalid``: ``invalid_request``, with the parameters in
+    its fields.
     """
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {
         "budget_s": (
@@ -24,6 +25,7 @@ def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, A
         "seed": (lambda value: _whole(value, low=0), "must be a whole number, not below 0"),
         "strategy": (_word, "must be the name of a strategy"),
         "backends": (_words, "must be a list of names of backends"),
+        "workload": (_uuid, "must be the id of an operator workload"),
         "repeats": (_uuid, "must be the id of the search whose measurements are repeated"),
     }
     fields = {}

@@ -6,7 +6,7 @@ Everything is real: broker, Celery workers, child processes, compilers, the data
 import pytest
 
 from registry.states import JobKind, JobState
-from registry.tables import Build, Device, Job, PassTrial, ScheduleTrial, User
+from registry.tables import Build, Device, Job, PassTrial, ScheduleAblation, ScheduleTrial, User
 from tests.e2e.workers import Start, until
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.programs import needs
@@ -18,13 +18,19 @@ _BROUGHT = {
     JobKind.TUNE,
     JobKind.REPRODUCE,
     JobKind.SCHEDULE,
+    JobKind.ABLATE,
     JobKind.PASSES,
 }
 
 
 def test_an_upload_is_inspected_searched_reproduced_and_studied(start: Start, alice: User) -> None:
     start("hub")
-    start("target", HPCFAIR_SCHEDULE_SECONDS="5", HPCFAIR_PASSES_SECONDS="5")
+    start(
+        "target",
+        HPCFAIR_SCHEDULE_SECONDS="5",
+        HPCFAIR_ABLATION_SECONDS="5",
+        HPCFAIR_PASSES_SECONDS="5",
+    )
     until(Device.objects.exists)
     files = {"README.md": readme(), "model.onnx": tiny_onnx(features=64, classes=64)}
     make_mlmodel("alice/net", actor=alice, files=files)
@@ -33,6 +39,7 @@ def test_an_upload_is_inspected_searched_reproduced_and_studied(start: Start, al
     assert {job.state for job in ended()} == {JobState.SUCCEEDED}, failures()
     assert Build.objects.filter(withdrawn_at=None, is_baseline=True).count() == 1
     assert ScheduleTrial.objects.exists()
+    assert ScheduleAblation.objects.exists()
     assert PassTrial.objects.exists()
 
 

@@ -16,6 +16,7 @@ from tests.manual.session import Session
 _SETTINGS = {
     "HPCFAIR_TUNE_SECONDS": "5",
     "HPCFAIR_SCHEDULE_SECONDS": "0",
+    "HPCFAIR_ABLATION_SECONDS": "0",
     "HPCFAIR_PASSES_SECONDS": "0",
     "HPCFAIR_ASSESS_DAYS": "0",
     "DJANGO_SETTINGS_MODULE": "hub.settings.production",

@@ -22,6 +22,8 @@ _WITHOUT_ANSWER: Final = frozenset(
         "schedule_task_add",
         "schedule_trial_add",
         "schedule_confirm",
+        "ablation_add",
+        "cross_application_add",
         "pass_trial_add",
         "portfolio_store",
         "reproduction_add",

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, Protocol
 
-from workers.device import passes, reproduce, run, schedule, tune
+from workers.device import ablate, cross, passes, reproduce, run, schedule, tune
 from workers.device.ports import DeviceSettings, Hub
 from workers.fleet.probe import ThisMachine
 
@@ -18,6 +18,8 @@ class Work(Protocol):
 WORK: Final[dict[str, Work]] = {
     "tune": tune.work,
     "schedule": schedule.work,
+    "ablate": ablate.work,
+    "cross": cross.work,
     "passes": passes.work,
     "reproduce": reproduce.work,
     "run": run.work,

@@ -1,1 +1,1 @@
-"""Reads of the analysis of performance: roofs of devices."""
+"""Reads of the analysis of performance: roofs, experiments on schedules, principles."""

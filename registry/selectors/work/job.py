@@ -169,6 +169,7 @@ def job_ticket(job: Job) -> JobTicket:
         settings={
             "tune_budget_s": float(settings.TUNE_BUDGET_S),
             "schedule_s": float(settings.SCHEDULE_S),
+            "ablation_s": float(settings.ABLATION_S),
             "passes_s": float(settings.PASSES_S),
             "roofs_s": float(settings.ROOFS_S),
         },

@@ -13,7 +13,7 @@ _COPIES = 2
 #: Seconds that a job may take for each second of its expected length.
 _ALLOWANCE = 2.0
 #: Backends that jobs of these kinds need.
-_TOOLS = {"schedule": ("tvm",)}
+_TOOLS = {"schedule": ("tvm",), "ablate": ("tvm",), "cross": ("tvm",)}
 
 
 def capabilities_of(device: Device, available_s: float | None = None) -> Capabilities:

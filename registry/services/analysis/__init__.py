@@ -1,1 +1,1 @@
-"""Writes of the analysis of performance: roofs of devices."""
+"""Writes of the analysis of performance: roofs, experiments on schedules, principles."""

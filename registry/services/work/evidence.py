@@ -17,9 +17,10 @@ from registry.selectors.results.graph import graph_of
 from registry.selectors.work.jobblob import blobs_of_job
 from registry.services.analysis.roof import work_of
 from registry.services.work.lease import held_job
-from registry.tables import Job, Record
+from registry.tables import Job, Record, ScheduleTrial
 from registry.validation.plausibility import (
     Circumstances,
+    comparison_faults,
     record_faults,
     roof_faults,
     times_faults,
@@ -122,6 +123,35 @@ def _confirmation(job: Job, columns: dict[str, Any]) -> _Faults:
     yield from times_faults(columns["seconds"], _circumstances(job), "seconds")
 
 
+def _ablation(job: Job, columns: dict[str, Any]) -> _Faults:
+    ablation = columns["ablation"]
+    yield from comparison_faults(ablation, _circumstances(job))
+    best = _best(job, ablation["digest"])
+    if best is None:
+        return
+    decisions = [list(decision) for decision in best.decisions]
+    position, value = ablation["position"], ablation["alternative"]
+    if position >= len(decisions):
+        return
+    if position >= 0:
+        if decisions[position][1] == value:
+            yield "alternative", "is the value of the best schedule"
+        decisions[position][1] = value
+    schedule = {"sketch": best.sketch.instructions, "decisions": decisions}
+    if ablation["variant"] != schemas.sha256_of(schedule):
+        yield "variant", "is not the digest of the best schedule with this decision reverted"
+
+
+def _cross_application(job: Job, columns: dict[str, Any]) -> _Faults:
+    yield from comparison_faults(columns["application"], _circumstances(job))
+
+
+def _best(job: Job, digest: str) -> ScheduleTrial | None:
+    """A trial of the schedule with that digest; the service refuses a digest without one."""
+    rows = ScheduleTrial.objects.filter(digest=digest, task__target=job.target_id)
+    return rows.select_related("sketch").first()
+
+
 def _pass_trial(job: Job, columns: dict[str, Any]) -> _Faults:
     trial, graph = columns["trial"], graph_of(job.revision)
     for column in ("graph_hash", "architecture_class"):
@@ -170,6 +200,8 @@ _FAULTS: dict[str, Callable[[Job, dict[str, Any]], _Faults]] = {
     "builds_add": _builds,
     "schedule_trial_add": _schedule_trial,
     "schedule_confirm": _confirmation,
+    "ablation_add": _ablation,
+    "cross_application_add": _cross_application,
     "pass_trial_add": _pass_trial,
     "portfolio_store": _portfolio,
     "roofs_store": _roofs,

@@ -42,6 +42,8 @@ def estimate_s(kind: JobKind, parameters: dict[str, Any]) -> float:
     budgets = {
         JobKind.TUNE: parameters.get("budget_s") or settings.TUNE_BUDGET_S,
         JobKind.SCHEDULE: parameters.get("budget_s") or settings.SCHEDULE_S,
+        JobKind.ABLATE: parameters.get("budget_s") or settings.ABLATION_S,
+        JobKind.CROSS: parameters.get("budget_s") or settings.ABLATION_S,
         JobKind.PASSES: parameters.get("budget_s") or settings.PASSES_S,
     }
     # Never 0, or the job would cost its account nothing.

@@ -9,6 +9,8 @@ from django.conf import settings
 from registry.errors import Invalid
 from registry.ids import parse_uuid
 from registry.selectors.results.graph import graph_of
+from registry.services.analysis.ablation import plan_ablations
+from registry.services.analysis.crossapplication import plan_cross_applications
 from registry.services.fair.assessment import assess_after, assess_again
 from registry.services.results.passes import plan_pass_study
 from registry.services.results.reproduction import plan_after_search
@@ -55,6 +57,13 @@ def _schedules(job: Job) -> None:
         plan_schedules(job_uuid=str(job.uuid))
 
 
+def _analyses(job: Job) -> None:
+    """Queue experiments with the schedules that a job found."""
+    if settings.ABLATION_S:
+        plan_ablations(job_uuid=str(job.uuid))
+        plan_cross_applications(job_uuid=str(job.uuid))
+
+
 def _passes(job: Job) -> None:
     if settings.PASSES_S and _is_onnx(job):
         plan_pass_study(job_uuid=str(job.uuid))
@@ -77,6 +86,7 @@ _FOLLOWING: dict[JobKind, tuple[Callable[[Job], None], ...]] = {
     JobKind.INSPECT: (_searches, _assessment),
     JobKind.TABLES: (_assessment,),
     JobKind.TUNE: (_repetition, _reproduction, _schedules, _passes, _assessment),
+    JobKind.SCHEDULE: (_analyses,),
     JobKind.REPRODUCE: (_assessment,),
     JobKind.DOI: (_assessment,),
     JobKind.ASSESS: (_next_assessment,),

@@ -19,12 +19,16 @@ from django.db import transaction
 from registry.errors import Invalid
 from registry.ids import parse_uuid
 from registry.schemas.operations import READS, WRITES, problems
+from registry.selectors.analysis import ablation, crossapplication
+from registry.selectors.analysis.jobworkload import workload_of_job
 from registry.selectors.analysis.roof import roof_tools
 from registry.selectors.results import passes, reproduction, schedule, testtensor, trial
 from registry.selectors.results.build import has_confirmed_builds
 from registry.selectors.results.inconclusive import inconclusive_candidates
 from registry.selectors.work.queue import is_search_due
 from registry.selectors.work.run import run_of_job
+from registry.services.analysis.ablation import ablation_add
+from registry.services.analysis.crossapplication import cross_application_add
 from registry.services.analysis.roof import roofs_store
 from registry.services.results.build import builds_add, builds_publish
 from registry.services.results.passes import pass_trial_add, portfolio_store
@@ -174,6 +178,10 @@ _READ: dict[str, Callable[..., Any]] = {
     "schedules_similar": lambda job, **which: schedule.schedules_similar(_slug(job), **which),
     "schedule_trials": lambda job, **which: schedule.schedule_trials(_slug(job), **which),
     "schedule_trials_of_job": lambda job: schedule.schedule_trials_of_job(str(job.uuid)),
+    "workload_of_job": workload_of_job,
+    "ablations_of_job": ablation.ablations_of_job,
+    "foreign_schedules_of_job": crossapplication.foreign_schedules_of_job,
+    "cross_applications_of_job": crossapplication.cross_applications_of_job,
     "class_trials": lambda job, **which: passes.class_trials(target=_slug(job), **which),
     "pass_trials_of_job": lambda job, backend: passes.pass_trials_of_job(str(job.uuid), backend),
     "portfolio_of": lambda job, **which: passes.portfolio_of(_slug(job), **which),
@@ -198,6 +206,8 @@ _WRITE: dict[str, Callable[..., Any]] = {
     "schedule_task_add": _task_add,
     "schedule_trial_add": schedule_trial_add,
     "schedule_confirm": schedule_confirm,
+    "ablation_add": ablation_add,
+    "cross_application_add": cross_application_add,
     "pass_trial_add": pass_trial_add,
     "portfolio_store": portfolio_store,
     "plan_follow_up": plan_follow_up,

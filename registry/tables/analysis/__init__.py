@@ -1,1 +1,1 @@
-"""Tables of the analysis of performance: roofs of devices."""
+"""Tables of the analysis of performance: roofs, experiments on schedules, principles."""

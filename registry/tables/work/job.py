@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from registry.ids import sha256_column, uuid_column
-from registry.states import FailureClass, JobKind, JobState
+from registry.states import WORKLOAD_JOBS, FailureClass, JobKind, JobState
 from registry.tables.repository.revision import Revision
 from registry.tables.work.device import Device
 from registry.tables.work.queue import JobFlow
@@ -81,10 +81,12 @@ class Job(models.Model):
     class Meta:
         constraints = [
             # At most one open job of a kind for a revision and target, except runs, which differ
-            # by their inputs. Two constraints, because SQLite does not treat two NULLs as equal.
+            # by their inputs, and jobs on workloads. Two constraints, because SQLite does not treat
+            # two NULLs as equal.
             models.UniqueConstraint(
                 fields=["kind", "revision", "target"],
-                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]) & ~Q(kind=JobKind.RUN),
+                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED])
+                & ~Q(kind__in=[JobKind.RUN, *sorted(WORKLOAD_JOBS)]),
                 name="job_open_unique",
             ),
             models.UniqueConstraint(

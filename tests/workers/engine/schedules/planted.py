@@ -47,7 +47,7 @@ class Planted:
         self.built: list[list[Any]] = []
         self.raced = 0
         self._cost, self._noise, self._drift = cost, noise, drift
-        self._rng = random.Random(seed)
+        self._rng = random.Random(seed)  # noqa: S311
         self._runs = 0
 
     def learn(self, of: ScheduleTask, trials: Sequence[Any]) -> None:
@@ -57,8 +57,8 @@ class Planted:
 
     def measure(
         self,
-        of: ScheduleTask,
-        candidates: Sequence[ScheduleCandidate],  # noqa: ARG002
+        of: ScheduleTask,  # noqa: ARG002
+        candidates: Sequence[ScheduleCandidate],
     ) -> Iterator[ScheduleOutcome]:
         for each in candidates:
             decided = [value for _, value in each.decisions]
@@ -72,9 +72,9 @@ class Planted:
 
     def race(
         self,
-        of: ScheduleTask,
+        of: ScheduleTask,  # noqa: ARG002
         candidates: Sequence[ScheduleCandidate],
-        rounds: int,  # noqa: ARG002
+        rounds: int,
     ) -> list[tuple[float, ...]]:
         self.raced += 1
         costs = [self._cost([value for _, value in each.decisions]) for each in candidates]

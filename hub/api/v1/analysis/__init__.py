@@ -1,0 +1,1 @@
+"""Analyses: what explains the speed of builds."""
