@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dj_database_url
 
+from hub.settings.analyses import *  # noqa: F403
 from hub.settings.environment import *  # noqa: F403
 from hub.settings.environment import DATABASE_URL, HUB_URL, LOG_LEVEL, STATIC_DIR
 from hub.settings.limits import *  # noqa: F403

@@ -191,15 +191,6 @@ SCHEDULE_S = _work.integer(
     about="Seconds of a search for operator schedules, which follows the first tune job of a "
     "network; 0: none.",
 )
-ABLATION_S = _work.integer(
-    "HPCFAIR_ABLATION_SECONDS",
-    60,
-    low=0,
-    high=86_400,
-    about="Seconds of an ablation, which reverts the decisions of a schedule one by one, or of a "
-    "cross-application, which measures the best schedules of other targets. They follow a search "
-    "for schedules, for the three workloads with most time; 0: only on request.",
-)
 PASSES_S = _work.integer(
     "HPCFAIR_PASSES_SECONDS",
     300,

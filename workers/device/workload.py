@@ -69,8 +69,8 @@ class JobWorkload:
     def budget(self) -> AblationBudget:
         """The bounds of the job."""
         ticket = self._hub.ticket
-        given = ticket.parameters.get("budget_s") or ticket.settings.get("ablation_s")
-        return AblationBudget(seconds=float(given or _BUDGET_S))
+        seconds = ticket.parameters.get("budget_s") or ticket.settings.get("ablation_s")
+        return AblationBudget(seconds=float(seconds or _BUDGET_S))
 
     def measured(self) -> Sequence[ScheduleAblation]:
         rows = self._hub.read("ablations_of_job")

@@ -46,8 +46,8 @@ def cross_applications_of_job(job: Job) -> list[dict[str, Any]]:
     """Stored results of a job; ``digest`` is that of the best schedule on its target, ``source``
     the trial of the other one."""
     rows = CrossApplication.objects.filter(job=job).order_by("id")
-    found = rows.values(*COMPARISON_COLUMNS, "source__uuid", digest=F("best__digest"))
-    return [{"source": str(row.pop("source__uuid")), **row} for row in found]
+    values = rows.values(*COMPARISON_COLUMNS, "source__uuid", digest=F("best__digest"))
+    return [{"source": str(row.pop("source__uuid")), **row} for row in values]
 
 
 def readable_cross_applications(actor: Actor) -> QuerySet[CrossApplication]:

@@ -44,7 +44,7 @@ def workload_job(
     """
     require_scope(actor, Scope.WRITE)
     revision = revision or _writable_revision(actor, task)
-    given = check_search(parameters or {}, longest_s=6 * (settings.ABLATION_S or 60))
+    budget = check_search(parameters or {}, longest_s=6 * (settings.ABLATION_S or 60))
     if not task.target.enabled:
         raise Invalid("invalid_target", f"Target {task.target.slug} is disabled.")
     if not best_trials_of([task.pk]):
@@ -65,7 +65,7 @@ def workload_job(
             kind=kind,
             revision=revision,
             target=task.target,
-            parameters={**given, "workload": str(task.uuid)},
+            parameters={**budget, "workload": str(task.uuid)},
             priority=ANALYSIS_PRIORITY if person(actor) is None else _PERSON_PRIORITY,
         )
 

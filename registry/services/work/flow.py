@@ -19,7 +19,7 @@ from registry.selectors.work.jobblob import revisions_with
 from registry.selectors.work.queue import DueJobs, queue_name
 from registry.services.work.requirement import requirement_row
 from registry.services.work.study import study_chance
-from registry.states import JobKind, JobState, Role
+from registry.states import WORKLOAD_JOBS, JobKind, JobState, Role
 from registry.tables import Job, JobFlow, JobQueue, Membership, Revision, Target, User
 
 _FLOWLESS_AT_ONCE = 500
@@ -38,15 +38,13 @@ _ESTIMATES_S = {
 
 
 def estimate_s(kind: JobKind, parameters: dict[str, Any]) -> float:
-    """Seconds that a job is expected to take."""
+    """Seconds that a job is expected to take: at least 1, or it would cost its account nothing."""
     budgets = {
         JobKind.TUNE: parameters.get("budget_s") or settings.TUNE_BUDGET_S,
         JobKind.SCHEDULE: parameters.get("budget_s") or settings.SCHEDULE_S,
-        JobKind.ABLATE: parameters.get("budget_s") or settings.ABLATION_S,
-        JobKind.CROSS: parameters.get("budget_s") or settings.ABLATION_S,
+        **dict.fromkeys(WORKLOAD_JOBS, parameters.get("budget_s") or settings.ABLATION_S),
         JobKind.PASSES: parameters.get("budget_s") or settings.PASSES_S,
     }
-    # Never 0, or the job would cost its account nothing.
     return max(1.0, float(budgets[kind] if kind in budgets else _ESTIMATES_S[kind]))
 
 

@@ -102,10 +102,10 @@ def _plain_or_common(
 
 def _others(position: int, value: Any, peers: Sequence[ScheduleTrial]) -> list[tuple[float, Any]]:
     """Time and value of the trials that decided otherwise."""
-    found = []
+    others = []
     for trial in peers:
         other = trial.candidate.decisions[position][1]
         seconds = trial.result.median_s
         if seconds is not None and json.dumps(other) != json.dumps(value):
-            found.append((seconds, other))
-    return found
+            others.append((seconds, other))
+    return others

@@ -1,0 +1,14 @@
+"""Environment variables of analyses: experiments with schedules."""
+
+from hub.settings.env import SettingsSection
+
+_analyses = SettingsSection("Analyses")
+ABLATION_S = _analyses.integer(
+    "HPCFAIR_ABLATION_SECONDS",
+    60,
+    low=0,
+    high=86_400,
+    about="Seconds of an ablation, which reverts the decisions of a schedule one by one, or of a "
+    "cross-application, which measures the best schedules of other targets. They follow a search "
+    "for schedules, for the three workloads with most time; 0: only on request.",
+)
