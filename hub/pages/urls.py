@@ -35,6 +35,7 @@ from hub.pages import (
     talk,
     target,
     targetform,
+    topology,
     views,
     webhook,
 )
@@ -80,6 +81,7 @@ _SHARED: list[tuple[str, str, View]] = [
 #: For models only.
 _BUILT: list[tuple[str, str, View]] = [
     ("builds", "/builds", mlmodel.builds),
+    ("graph", "/graph", topology.graph),
     ("jobs", "/jobs", mlmodel.jobs),
     ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),

@@ -28,6 +28,12 @@ def count(value: float | None) -> str:
 
 
 @register.filter
+def grouped(value: int) -> str:
+    """25557032 -> ``25,557,032``."""
+    return f"{value:,}"
+
+
+@register.filter
 def latency(ns: float | None) -> str:
     """Nanoseconds -> ``4.03 ms``."""
     if ns is None:

@@ -1,8 +1,9 @@
 """Public JSON schemas, validation and content-derived ids of documents. No ORM.
 
-``hpcfair.bench-1.json`` in this folder is the JSON Schema (2020-12) of a benchmark record, with
-an example in ``examples/``; ``hpcfair.fair-1.json`` is the schema of an assessment,
-``remote-run.json`` that of the report of a run with a person's inputs.
+``hpcfair.bench-1.json`` in this folder is the JSON Schema (2020-12) of a benchmark record,
+``hpcfair.fair-1.json`` that of an assessment, ``hpcfair.topology-1.json`` that of a network as a
+graph, ``remote-run.json`` that of the report of a run with a person's inputs; ``examples/`` has
+examples.
 """
 
 import hashlib
@@ -33,6 +34,13 @@ def fair_schema() -> dict[str, Any]:
 
 
 @cache
+def topology_schema() -> dict[str, Any]:
+    """The JSON Schema of a network as a graph. Shared: do not change the returned object."""
+    schema: dict[str, Any] = json.loads((_FOLDER / "hpcfair.topology-1.json").read_bytes())
+    return schema
+
+
+@cache
 def _bench() -> Draft202012Validator:
     return Draft202012Validator(bench_schema())
 
@@ -56,6 +64,16 @@ def fair_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
 @cache
 def _remote_run() -> Draft202012Validator:
     return Draft202012Validator(json.loads((_FOLDER / "remote-run.json").read_bytes()))
+
+
+@cache
+def _topology() -> Draft202012Validator:
+    return Draft202012Validator(topology_schema())
+
+
+def topology_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
+    """Problems of a topology; see :func:`bench_problems`. Slow for large networks."""
+    return problems_by(_topology(), document, limit)
 
 
 def remote_run_problems(report: Any, *, limit: int = 20) -> dict[str, str]:

@@ -6,6 +6,7 @@ Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing
 from registry.tables.analysis.ablation import ScheduleAblation
 from registry.tables.analysis.crossapplication import CrossApplication
 from registry.tables.analysis.roof import Roof, RoofSet
+from registry.tables.analysis.topology import Topology
 from registry.tables.audit import AuditEntry
 from registry.tables.discussion.discussion import Discussion, DiscussionEvent
 from registry.tables.fair.assessment import Assessment
@@ -68,7 +69,7 @@ __all__ = [
     "Namespace", "OutboxEntry", "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record",
     "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet", "ScheduleAblation",
     "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Tree", "Trial", "Upload",
-    "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
+    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Topology", "Tree", "Trial",
+    "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
     "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

@@ -66,6 +66,14 @@ def body_macs(flow: Flow, body: Body) -> int:
     )
 
 
+def step_cost(flow: Flow, step: Step) -> int | None:
+    """MACs of one run of a step, with its bodies; ``None`` if unknown."""
+    try:
+        return step_macs(flow, step) + (_inner_macs(flow, step) if step.bodies else 0)
+    except Open:
+        return None
+
+
 def _inner_macs(flow: Flow, step: Step) -> int:
     """MACs of a control-flow step: its most expensive branch, or its body times the iterations."""
     inner = max(body_macs(flow, body) for body in step.bodies.values())

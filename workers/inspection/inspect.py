@@ -27,6 +27,7 @@ from workers.inspection.bounds import integer_bounds
 from workers.inspection.cost import cost
 from workers.inspection.embedding import embedding
 from workers.inspection.errors import InspectionError, invalid, printable
+from workers.inspection.flow import Flow
 from workers.inspection.identity import graph_hash
 from workers.inspection.motifs import find_motifs
 from workers.inspection.numbering import build
@@ -39,6 +40,8 @@ from workers.inspection.shapes import with_shapes
 from workers.inspection.signature import signature
 from workers.inspection.skeleton import OnnxFailure, checkable, inlined, skeleton
 from workers.inspection.tflite_graph import read_tflite_graph
+from workers.inspection.topology.drawings import Drawings
+from workers.inspection.topology.weights import Weights, read_weights
 
 #: Upper bound on the ONNX files of one revision that are read.
 MAX_GRAPHS = 32
@@ -48,30 +51,38 @@ Facts = dict[str, Any]
 _PREFERRED = ("model.onnx", "onnx/model.onnx")
 
 
-def inspect(folder: str, path: str | None = None) -> dict[str, Any]:
+def inspect(folder: str, path: str | None = None, topologies: str | None = None) -> dict[str, Any]:
     """Entry point of the child process: :func:`read_folder`, with an error returned as data.
+
+    Args:
+        topologies: Existing folder to which the drawings of the networks are written.
 
     Returns:
         What :func:`read_folder` returns, or ``{"error": {"code", "detail", "hint"}}``.
     """
+    drawings = Drawings(Path(topologies)) if topologies else None
     try:
-        return read_folder(Path(folder), path)
+        return read_folder(Path(folder), path, drawings)
     except InspectionError as error:
         return {"error": {"code": error.code, "detail": error.detail, "hint": error.hint}}
 
 
-def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
+def read_folder(
+    folder: Path, path: str | None = None, drawings: Drawings | None = None
+) -> dict[str, Any]:
     """Facts of a revision's files, ready for JSON.
 
     Args:
         folder: Contains the files. Nothing outside is read, and no link is followed.
         path: The only ONNX file to read, relative to ``folder``; default: all. Without an ONNX
             file, a TensorFlow Lite file is the network.
+        drawings: Gains the topology of each network that is read.
 
     Returns:
-        ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
-        facts as :func:`read_graph` returns them; the primary file's include its alternative
-        formats. Another file that cannot be read or used is a warning.
+        ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text],
+        "topologies": {path: name of file}}``, with facts as :func:`read_graph` returns them; the
+        primary file's include its alternative formats. Another file that cannot be read or used
+        is a warning.
 
     Raises:
         InspectionError: the primary file or the samples cannot be used, or there is no file.
@@ -79,7 +90,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     warnings: list[str] = []
     if paths := [path] if path is not None else find(folder, ONNX):
         primary = choose_primary(folder, paths)
-        facts = _read_all(folder, primary, paths, warnings)
+        facts = _read_all(folder, primary, paths, warnings, drawings)
     elif paths := find(folder, TFLITE):
         # Variants in reduced precision are alternative formats, and are compared with this one.
         facts = [read_tflite_graph(folder, choose_full_precision(folder, paths))]
@@ -99,7 +110,13 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         samples = described.as_dict()
     if len(warnings) > MAX_WARNINGS:
         warnings[MAX_WARNINGS - 1 :] = [f"{len(warnings) - MAX_WARNINGS + 1:,} more warnings."]
-    return {"graphs": facts, "primary": primary, "samples": samples, "warnings": warnings}
+    return {
+        "graphs": facts,
+        "primary": primary,
+        "samples": samples,
+        "warnings": warnings,
+        "topologies": drawings.files if drawings else {},
+    }
 
 
 def _require_runnable(shown: str, signature: dict[str, Any]) -> None:
@@ -113,12 +130,18 @@ def _require_runnable(shown: str, signature: dict[str, Any]) -> None:
         raise InspectionError("tensors_too_large", f"{shown}: {printable(str(error))}") from error
 
 
-def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:
+def _read_all(
+    folder: Path,
+    primary: str,
+    paths: Sequence[str],
+    warnings: list[str],
+    drawings: Drawings | None,
+) -> list[Facts]:
     warnings += [f"{shown} was not read." for shown in paths[MAX_GRAPHS:]]
-    facts = [read_graph(folder, primary, warnings)]
+    facts = [read_graph(folder, primary, warnings, drawings)]
     for other in [shown for shown in paths[:MAX_GRAPHS] if shown != primary]:
         try:
-            facts.append(read_graph(folder, other, warnings))
+            facts.append(read_graph(folder, other, warnings, drawings))
         except InspectionError as error:
             warnings.append(f"{error.code}: {error.detail}")
     return facts
@@ -144,8 +167,11 @@ def _size(path: Path) -> int:
         return 0
 
 
-def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
-    """Facts of the ONNX file ``shown``; its peculiarities are appended to ``warnings``.
+def read_graph(
+    folder: Path, shown: str, warnings: list[str], drawings: Drawings | None = None
+) -> Facts:
+    """Facts of the ONNX file ``shown``; its peculiarities are appended to ``warnings``, and its
+    topology is added to ``drawings``.
 
     Returns:
         The fields of ``hpcfair.tickets.GraphFacts``. The class is not imported, because the
@@ -158,18 +184,26 @@ def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
     if ".." in parts or shown.startswith("/"):
         raise InspectionError("no_model_file", f"{printable(shown)!r} is outside the files.")
     path = folder.joinpath(*parts)
-    model, external = _read_safely(path, shown)
+    model, external, weights = _read_safely(path, shown, with_weights=drawings is not None)
     _check_graph(model, shown, warnings)
     inside = [file.relative_to(folder).as_posix() for file in external]
-    return _facts(model, shown, inside, warnings)
+    facts, flow = _facts(model, shown, inside, warnings)
+    if drawings is not None and weights is not None:
+        drawings.add(model, shown, flow, weights, warnings)
+    return facts
 
 
-def _read_safely(path: Path, shown: str) -> tuple[onnx.ModelProto, list[Path]]:
-    """The model without its weights, after the safety checks, and the files of its weights."""
+def _read_safely(
+    path: Path, shown: str, *, with_weights: bool
+) -> tuple[onnx.ModelProto, list[Path], Weights | None]:
+    """The model without its weights, after the safety checks, the files of its weights, and their
+    statistics."""
     model = read_model(path, shown)
     external = check(model, path, shown)
     check_operators(model, shown)
-    return skeleton(model, external), list(dict.fromkeys(tensor.path for tensor in external))
+    weights = read_weights(model, external) if with_weights else None
+    files = list(dict.fromkeys(tensor.path for tensor in external))
+    return skeleton(model, external), files, weights
 
 
 def _check_graph(model: onnx.ModelProto, shown: str, warnings: list[str]) -> None:
@@ -182,7 +216,10 @@ def _check_graph(model: onnx.ModelProto, shown: str, warnings: list[str]) -> Non
         raise invalid(shown, str(error)) from error
 
 
-def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]) -> Facts:
+def _facts(
+    model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]
+) -> tuple[Facts, Flow | None]:
+    """Facts of a checked skeleton, and its data flow unless functions were inlined."""
     flat, salt = inlined(model), ""
     if flat is None:
         warnings.append(f"{shown} has functions that could not be inlined.")
@@ -192,7 +229,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
     if not flow.main.steps:
         warnings.append(f"{shown} computes nothing.")
     motifs, spent = find_motifs(flow), cost(flow)
-    return {
+    facts = {
         "path": shown,
         "format": "onnx",
         "graph_hash": graph_hash(flow, described["inputs"], salt),
@@ -211,6 +248,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
         "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
         "forms": [],
     }
+    return facts, None if model.functions else flow
 
 
 def _producer(model: onnx.ModelProto) -> str:

@@ -59,7 +59,7 @@ class _Builder:
         return body
 
     def _step(self, node: NodeProto, body: Body, scope: dict[str, int]) -> None:
-        constant = _stored(node)
+        constant = stored_tensor(node)
         if constant is not None and len(node.output) == 1:
             number = self._new(scope, node.output[0])
             if isinstance(constant, TensorProto):
@@ -131,7 +131,7 @@ def _read(body: Body) -> Iterator[int]:
     yield from body.outputs
 
 
-def _stored(node: NodeProto) -> TensorProto | onnx.SparseTensorProto | None:
+def stored_tensor(node: NodeProto) -> TensorProto | onnx.SparseTensorProto | None:
     """The tensor of a ``Constant`` node in any of its notations; ``None`` for other nodes."""
     if node.op_type != "Constant" or node.domain not in {"", "ai.onnx"} or not node.attribute:
         return None

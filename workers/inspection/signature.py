@@ -34,7 +34,7 @@ def signature(model: onnx.ModelProto) -> dict[str, Any]:
 def _tensor(value: ValueInfoProto) -> dict[str, Any]:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        return {"name": value.name, "dtype": _compound(value.type), "shape": []}
+        return {"name": value.name, "dtype": compound_type(value.type), "shape": []}
     tensor = value.type.tensor_type
     shape: list[int | str] = [UNKNOWN_RANK]
     if tensor.HasField("shape"):
@@ -48,7 +48,7 @@ def _tensor(value: ValueInfoProto) -> dict[str, Any]:
     return {"name": value.name, "dtype": name_of(tensor.elem_type), "shape": shape}
 
 
-def _compound(kind: TypeProto) -> str:
+def compound_type(kind: TypeProto) -> str:
     """``sequence(float32)``, ``map(int64,float32)``, ``optional(...)``, ``sparse(float32)``."""
     match kind.WhichOneof("value"):
         case "tensor_type":
@@ -56,12 +56,12 @@ def _compound(kind: TypeProto) -> str:
         case "sparse_tensor_type":
             return f"sparse({name_of(kind.sparse_tensor_type.elem_type)})"
         case "sequence_type":
-            return f"sequence({_compound(kind.sequence_type.elem_type)})"
+            return f"sequence({compound_type(kind.sequence_type.elem_type)})"
         case "optional_type":
-            return f"optional({_compound(kind.optional_type.elem_type)})"
+            return f"optional({compound_type(kind.optional_type.elem_type)})"
         case "map_type":
             key = name_of(kind.map_type.key_type)
-            return f"map({key},{_compound(kind.map_type.value_type)})"
+            return f"map({key},{compound_type(kind.map_type.value_type)})"
         case _:
             return "unknown"
 

@@ -1,16 +1,21 @@
 """Inspect jobs: read a revision's files in a confined child process and store facts and tests."""
 
+import hashlib
 import importlib.metadata
-from pathlib import Path
+import logging
+from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from hpcfair.formats import ONNX, TFLITE, TORCH_EXPORT
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import FileTicket, GraphFacts, JobTicket
+from registry.errors import Invalid
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.services.repository.hold import hold_pass
 from registry.services.results.graph import graph_store
+from registry.services.storage.blob import blob_adopt
 from registry.services.work.attempt import job_note
+from registry.validation.topology import MAX_GZIPPED, TopologyFacts, check_topology
 from workers.device.errors import JobFailure
 from workers.device.ports import Hub
 from workers.device.testtensor import keep_tests
@@ -19,6 +24,8 @@ from workers.engine.child import call
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.inspection.samples import NAME as SAMPLES
 from workers.jobs.device import device_settings
+
+logger = logging.getLogger(__name__)
 
 _WALL_S = 300.0
 #: Limit of the first attempt: an inspection that takes longer yields, and begins anew later.
@@ -38,8 +45,9 @@ def work(hub: Hub) -> dict[str, Any]:
     with workspace(settings.work, "inspect") as folder:
         hub.progress("fetch", 0, None, f"{len(ticket.files)} files")
         inputs, scratch = folder / "files", folder / "scratch"
+        drawings = scratch / "topologies"
         inputs.mkdir()
-        scratch.mkdir()
+        drawings.mkdir(parents=True)
         wall_s = _WALL_S if ticket.yields else _QUICK_WALL_S
         limits = Limits(wall_s=wall_s, memory_bytes=settings.child_memory_bytes)
         try:
@@ -51,6 +59,7 @@ def work(hub: Hub) -> dict[str, Any]:
                 workspace=scratch,
                 readable=[inputs],
                 folder=str(inputs),
+                topologies=str(drawings),
             )
         except CandidateFailed as failure:
             if failure.cause == "wall-clock" and not ticket.yields:
@@ -59,7 +68,7 @@ def work(hub: Hub) -> dict[str, Any]:
         if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
             raise JobFailure("invalid", error["code"], detail)
-        primary = _store(ticket, report)
+        primary = _store(ticket, report, drawings)
         hub.progress("tests", 0, None, "test tensors")
         tests = keep_tests(hub, settings, primary, folder)
     _require_fitting_samples(ticket, report)
@@ -114,12 +123,36 @@ def _require_fitting_samples(ticket: JobTicket, report: dict[str, Any]) -> None:
         raise JobFailure("invalid", "samples_unreadable", f"{detail} {hint}")
 
 
-def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:
+def _keep(folder: Path, name: str | None, shown: str) -> TopologyFacts | None:
+    """Check and store the topology in a file that the child process wrote; ``None`` without one.
+
+    The child has read an untrusted network, so what it wrote is not trusted either.
+    """
+    path = folder / PurePosixPath(name or "").name
+    if not name or path.is_symlink() or not path.is_file():
+        return None
+    if path.stat().st_size > MAX_GZIPPED:
+        return None
+    data = path.read_bytes()
+    try:
+        drawing = check_topology(data, hashlib.sha256(data).hexdigest(), shown)
+    except Invalid:
+        logger.warning("the topology of %s is not stored", shown, exc_info=True)
+        return None
+    blob_adopt(path=path)
+    return drawing
+
+
+def _store(ticket: JobTicket, report: dict[str, Any], drawings: Path) -> GraphFacts:
     graphs = [GraphFacts(**facts) for facts in report["graphs"]]
     primary = next(graph for graph in graphs if graph.path == report["primary"])
     for graph in graphs:
         graph_store(
-            job_uuid=ticket.job_uuid, fence=ticket.fence, facts=graph, is_primary=graph is primary
+            job_uuid=ticket.job_uuid,
+            fence=ticket.fence,
+            facts=graph,
+            is_primary=graph is primary,
+            drawing=_keep(drawings, report["topologies"].get(graph.path), graph.path),
         )
     for warning in report["warnings"]:
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=warning)

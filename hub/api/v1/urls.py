@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from hub.api.v1.analysis import topology
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
@@ -56,6 +57,7 @@ urlpatterns = [
     path(f"{MODEL}/equal-ranges", equal_range.EqualRangesView.as_view()),
     path(f"{MODEL}/findings", findings.FindingsView.as_view()),
     path(f"{MODEL}/graph", graph.GraphView.as_view()),
+    path(f"{MODEL}/topology", topology.TopologyView.as_view()),
     path(f"{MODEL}/identifiers", identifier.ModelIdentifiersView.as_view()),
     path(f"{MODEL}/assessment", assessment.AssessmentView.as_view()),
     path(f"{MODEL}/assessments", assessment.AssessmentsView.as_view()),
@@ -112,6 +114,7 @@ urlpatterns = [
     path("records/<str:record>/attestation", attestation.RecordAttestationView.as_view()),
     path("keys", attestation.KeysView.as_view()),
     path("schemas/hpcfair.bench-1.json", record.BenchSchemaView.as_view()),
+    path("schemas/hpcfair.topology-1.json", topology.TopologySchemaView.as_view()),
     path("schemas/hpcfair.fair-1.json", assessment.FairSchemaView.as_view()),
     path("fair", report.ReportView.as_view()),
 ]

@@ -20,6 +20,7 @@ from registry.tables import (
     RemoteRun,
     ScheduleTask,
     TestTensor,
+    Topology,
     Upload,
     Xorb,
 )
@@ -74,6 +75,7 @@ def blobs_unreferenced() -> QuerySet[Blob]:
         | Exists(Xorb.objects.filter(payload=this))
         | Exists(KernelCode.objects.filter(blob=this))
         | Exists(ScheduleTask.objects.filter(source=this))
+        | Exists(Topology.objects.filter(blob=this))
         | Exists(TestTensor.objects.filter(blob=this))
         | Exists(RemoteRun.objects.filter(inputs=this))
         | Exists(RemoteRun.objects.filter(outputs=this))

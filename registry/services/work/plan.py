@@ -27,6 +27,8 @@ _FOLLOW_UP_PRIORITY = 280
 _REPETITION_PRIORITY = 290
 #: Background jobs, which study schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
+#: Inspections that only draw networks of older inspections: behind all jobs, and no search follows.
+DRAWING_PRIORITY = 400
 #: Seconds after which an inconclusive search is measured again, first, second and third: whatever
 #: disturbed the machine has probably ended by then. No further repetition follows.
 REPEAT_AFTER_S = (600.0, 3600.0, 6 * 3600.0)

@@ -15,6 +15,7 @@ from registry.states import JobKind
 from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
 from tests.factories import store
 from tests.registry import assessed, shopfloor
+from tests.registry.drawings import EXAMPLE, draw
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def tuned(mlmodel: MLModel) -> Scene:
     """Tune ``mlmodel``, without running anything."""
     revision = revision_get(mlmodel)
     graph = shopfloor.make_graph(revision)
+    draw(graph, EXAMPLE)
     target, device = shopfloor.make_machine()
     submitted = job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target)
     ticket = job_claim(device_name=device.name, kinds=[JobKind.TUNE], target=target.slug)

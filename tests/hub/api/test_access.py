@@ -24,6 +24,7 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_file": lambda s: f"models/{s.name}/files/README.md",
     "model_files": lambda s: f"models/{s.name}/files",
     "model_graph": lambda s: f"models/{s.name}/graph",
+    "model_topology": lambda s: f"models/{s.name}/topology",
     "model_findings": lambda s: f"models/{s.name}/findings",
     "model_equal_ranges": lambda s: (
         f"models/{s.name}/equal-ranges?sha256={'0' * 64}&earlier={'1' * 64}"
@@ -61,7 +62,8 @@ NOT_ABOUT = {
     "member_list", "member_set", "member_remove",
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
-    "job_list", "record_list", "record_add", "record_schema", "fair_report", "assessment_schema",
+    "job_list", "record_list", "record_add", "record_schema", "topology_schema", "fair_report",
+    "assessment_schema",
     "dataset_identifiers", "target_import", "target_save", "device_change", "device_code_issue",
     # Devices reach what belongs to the jobs that they hold: test_agent.py, test_agentblob.py.
     "agent_enrol", "agent_check", "agent_hello", "agent_heartbeat", "agent_leave", "agent_claim",

@@ -1,0 +1,12 @@
+// Draws the graphs of a page, also of parts that htmx puts in.
+import { Graph } from "./graph.js";
+
+function update() {
+  for (const element of document.querySelectorAll("[data-graph]")) {
+    if (element.dataset.topology) element.graph ??= new Graph(element);
+  }
+}
+
+// The script is deferred: the page is read.
+update();
+document.body.addEventListener("htmx:afterSettle", update);

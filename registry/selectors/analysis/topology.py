@@ -1,0 +1,91 @@
+"""Reads of topologies. Their bytes tell as much as the file: callers check the access to it."""
+
+import gzip
+import json
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from registry.errors import NotFound
+from registry.selectors.storage.blob import blob_open
+from registry.selectors.work.job import open_jobs
+from registry.states import JobKind, JobState, RefKind
+from registry.tables import Graph, Job, Ref, Revision, Topology
+
+
+def networks_of(revision: Revision) -> list[Graph]:
+    """The networks of a revision, the primary one first, with their topologies."""
+    rows = Graph.objects.filter(revision=revision).select_related("topology")
+    return list(rows.order_by("-is_primary", "path"))
+
+
+def network_get(revision: Revision, path: str | None) -> Graph:
+    """The network at ``path`` of a revision; by default the primary one.
+
+    Raises ``NotFound``: ``graph_not_found``.
+    """
+    for graph in networks_of(revision):
+        if path is None or graph.path == path:
+            return graph
+    which = f"no inspected network {path[:200]!r}" if path else "no inspected network"
+    raise NotFound(
+        "graph_not_found",
+        f"This revision of {revision.mlmodel.full_name} has {which}.",
+        "See its inspection: it may be running, or have found no network.",
+    )
+
+
+def topology_of(graph: Graph) -> Topology | None:
+    """The topology of a network; ``None`` if it was not drawn, or could not be."""
+    row: Topology | None = getattr(graph, "topology", None)
+    return row if row is not None and row.blob_id is not None else None
+
+
+def topology_get(graph: Graph) -> Topology:
+    """:func:`topology_of`. Raises ``NotFound``: ``topology_not_found``."""
+    row = topology_of(graph)
+    if row is not None:
+        return row
+    if hasattr(graph, "topology"):
+        raise NotFound(
+            "topology_not_found",
+            f"{graph.path} could not be drawn.",
+            "The log of its inspection has the reason.",
+        )
+    raise NotFound(
+        "topology_not_found",
+        f"{graph.path} was inspected before networks were drawn.",
+        "It is inspected again in the background; the newest versions come first.",
+    )
+
+
+def topology_bytes(topology: Topology) -> bytes:
+    """The gzipped JSON of a topology. Raises ``NotFound``: ``blob_not_found``."""
+    assert topology.blob is not None  # noqa: S101 - rows without are not returned
+    with blob_open(topology.blob) as stream:
+        return stream.read()
+
+
+def topology_document(topology: Topology) -> dict[str, Any]:
+    """The document of a topology. Raises ``NotFound``: ``blob_not_found``."""
+    document: dict[str, Any] = json.loads(gzip.decompress(topology_bytes(topology)))
+    return document
+
+
+def drawing_job(revision: Revision) -> Job | None:
+    """The open inspection of a revision, if there is one: it will draw the networks."""
+    return open_jobs(revision).filter(kind=JobKind.INSPECT).first()
+
+
+def undrawn_heads() -> QuerySet[Revision]:
+    """Heads of default branches with a network that was inspected before networks were drawn,
+    newest first, unless their last inspection failed or is still to come."""
+    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
+    graphs = Graph.objects.filter(revision=OuterRef("pk"), topology=None)
+    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
+    unsound = inspections.exclude(state=JobState.SUCCEEDED)
+    return (
+        Revision.objects.filter(Exists(graphs), ~Exists(unsound), pk__in=heads.values("revision"))
+        .select_related("mlmodel__namespace")
+        .order_by("-id")
+    )
