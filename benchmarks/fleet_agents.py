@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from benchmarks.fleet_client import AgentClient, Refused
 from benchmarks.lifetime import end_with_parent
 from registry import schemas
+from workers.agent.heartbeat_main import IDLE_FACTOR
 
 _REBOOT_S = 0.05
 #: Pause in seconds of an agent that ends by an error, so that repeated errors use no processor.
@@ -73,7 +74,7 @@ class SimulatedAgent:
             offer = self.client.claim()
             self._note(f"claim {self.client.request_s}")
             if offer["job"] is None:
-                time.sleep(self.chance.uniform(0.5, 1.0) * float(offer["wait_s"]))
+                time.sleep(self.chance.uniform(0.8, 1.2) * float(offer["wait_s"]))
                 continue
             self.held = [{"job": offer["job"]["job_uuid"], "fence": offer["job"]["fence"]}]
             try:
@@ -158,7 +159,8 @@ class SimulatedAgent:
         """Renew the lease, beside the other requests as a real agent does."""
         client = AgentClient(self.client.address, self.client.token, self.client.key)
         while True:
-            time.sleep(self.heartbeat_s)
+            period_s = self.heartbeat_s if self.held else IDLE_FACTOR * self.heartbeat_s
+            time.sleep(self.chance.uniform(0.8, 1.0) * period_s)
             if self.is_cut_off:
                 continue
             try:

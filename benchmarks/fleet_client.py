@@ -1,8 +1,13 @@
-"""A client of the agent protocol for simulated agents: the standard library and a signing key."""
+"""A client of the agent protocol for simulated agents: a socket and a signing key.
 
-import http.client
+A thousand agents share the processors with the hub. ``http.client`` would take a third of the time
+that the hub takes for a heartbeat.
+"""
+
 import json
 import random
+import re
+import socket
 import time
 from base64 import b64encode
 from dataclasses import dataclass, field
@@ -17,6 +22,9 @@ from hpcfair.healthcheck import answer, health_check
 
 _PREFIX = "/api/v1/agent/"
 _TIMEOUT_S = 30.0
+_READ_BYTES = 2**16
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 #: Status codes of a hub that is starting or busy.
 _AGAIN = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE_S = 5.0
@@ -45,7 +53,7 @@ class AgentClient:
     token: str
     key: Ed25519PrivateKey
     request_s: float = 0.0
-    _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
+    _connection: socket.socket | None = field(default=None, repr=False)
 
     @property
     def public_key(self) -> str:
@@ -56,7 +64,7 @@ class AgentClient:
     def post(self, path: str, **body: Any) -> dict[str, Any]:
         """Send a request of the protocol; returns the answer. Raises ``Refused``."""
         content = json.dumps(body).encode()
-        return self._repeat("POST", path, content, {"Content-Type": "application/json"})
+        return self._repeat("POST", path, content, "application/json")
 
     def claim(self) -> dict[str, Any]:
         """Claim a search, after answering a health check if one is due. Raises ``Refused``."""
@@ -69,7 +77,7 @@ class AgentClient:
 
     def put(self, path: str, content: bytes) -> None:
         """Store a blob. Raises ``Refused``."""
-        self._repeat("PUT", path, content, {"Content-Type": "application/octet-stream"})
+        self._repeat("PUT", path, content, "application/octet-stream")
 
     def end(
         self, job: str, fence: int, outcome: str, content: dict[str, Any], *, key: str = "result"
@@ -86,15 +94,13 @@ class AgentClient:
             self._connection.close()
             self._connection = None
 
-    def _repeat(
-        self, method: str, path: str, content: bytes, headers: dict[str, str]
-    ) -> dict[str, Any]:
+    def _repeat(self, method: str, path: str, content: bytes, media_type: str) -> dict[str, Any]:
         pause_s = 0.1
         while True:
             began = time.perf_counter()
             try:
-                status, body = self._send(method, path, content, headers)
-            except (OSError, http.client.HTTPException):
+                status, body = self._send(method, path, content, media_type)
+            except OSError:
                 self.close()
                 status, body = 503, {}
             if status < 300:
@@ -107,18 +113,43 @@ class AgentClient:
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
 
     def _send(
-        self, method: str, path: str, content: bytes, headers: dict[str, str]
+        self, method: str, path: str, content: bytes, media_type: str
     ) -> tuple[int, dict[str, Any]]:
+        url = urlsplit(self.address)
         if self._connection is None:
-            url = urlsplit(self.address)
-            self._connection = http.client.HTTPConnection(
-                url.hostname or "", url.port, timeout=_TIMEOUT_S
-            )
-        own = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        self._connection.request(method, _PREFIX + path, content, headers | own)
-        response = self._connection.getresponse()
-        text = response.read()
+            place = url.hostname or "", url.port or 80
+            self._connection = socket.create_connection(place, timeout=_TIMEOUT_S)
+        lines = [
+            f"{method} {_PREFIX}{path} HTTP/1.1",
+            f"Host: {url.netloc}",
+            f"Content-Type: {media_type}",
+            f"Content-Length: {len(content)}",
+            *([f"Authorization: Bearer {self.token}"] if self.token else []),
+        ]
+        self._connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
+        status, text = self._receive(self._connection)
         try:
-            return response.status, json.loads(text or b"{}")
+            return status, json.loads(text or b"{}")
         except ValueError:
-            return response.status, {"code": "", "detail": text[:200].decode(errors="replace")}
+            return status, {"code": "", "detail": text[:200].decode(errors="replace")}
+
+    def _receive(self, connection: socket.socket) -> tuple[int, bytes]:
+        """Status and body of an answer, whose length the hub always states. Raises OSError."""
+        data = b""
+        while (end := data.find(b"\r\n\r\n")) < 0:
+            data += _read(connection)
+        head, body = data[:end], data[end + 4 :]
+        length = _LENGTH.search(head)
+        while length and len(body) < int(length[1]):
+            body += _read(connection)
+        if _CLOSE.search(head):
+            self.close()
+        return int(head.split(b" ", 2)[1]), body
+
+
+def _read(connection: socket.socket) -> bytes:
+    """The next bytes. Raises OSError, also at the end of the connection."""
+    data = connection.recv(_READ_BYTES)
+    if not data:
+        raise ConnectionResetError("the hub closed the connection")
+    return data

@@ -24,6 +24,7 @@ from django.core.management import call_command
 from benchmarks import servers
 from benchmarks.fleet_kills import Killer, spread_out, turns
 from benchmarks.lifetime import exit_on_sigterm
+from benchmarks.processors import ProcessorTime
 from benchmarks.report import say
 
 _POLL_S = 1.0
@@ -73,6 +74,9 @@ class Figures:
         failures: Number of failed jobs by the code of the failure.
         claim_ms: Durations of claims over HTTP with many waiting jobs, in milliseconds.
         claim_busy_ms: 95th percentile of the agents' claims under load, in milliseconds.
+        processor_s: Processor time from the first kill to the end of the last job: of the ``hub``
+            with its workers, of the ``agents``, and of the ``database`` server if there is one.
+        run_s: Seconds of the same time.
     """
 
     jobs: int
@@ -86,6 +90,8 @@ class Figures:
     lines: dict[str, int]
     claim_ms: list[float]
     claim_busy_ms: float
+    processor_s: dict[str, float]
+    run_s: float
     seconds: float
 
 
@@ -110,7 +116,7 @@ def main() -> None:
     outcome = import_module("benchmarks.fleet_outcome")
     with servers.hub(data, port, environment, workers=True, start_s=_START_S) as supervisor:
         scene = folder, servers.address(port), supervisor
-        result, kills = _run_agents(rows, outcome, *scene, options)
+        result, kills, used = _run_agents(rows, outcome, *scene, options)
     for fault in (*result.lost[:20], *result.twice[:20]):
         say(f"lost or twice: {fault}")
     claims_ms = _claims(rows, folder, options)
@@ -127,6 +133,8 @@ def main() -> None:
         lines=dict(result.counts),
         claim_ms=list(claims_ms),
         claim_busy_ms=1000 * busy[int(0.95 * len(busy))] if busy else 0.0,
+        processor_s=used.seconds,
+        run_s=used.run_s,
         seconds=time.monotonic() - began_s,
     )
     sys.stdout.write(json.dumps(asdict(figures)) + "\n")
@@ -134,7 +142,7 @@ def main() -> None:
 
 def _run_agents(
     rows: Any, outcome: Any, folder: Path, address: str, supervisor: int, options: Options
-) -> tuple[Any, dict[str, int]]:
+) -> tuple[Any, dict[str, int], ProcessorTime]:
     """Run agents while processes are killed and jobs are submitted; count after all jobs have
     ended."""
     chance = random.Random(options.seed)  # noqa: S311
@@ -154,6 +162,8 @@ def _run_agents(
     shares = {"partition": options.partition, "duplicate": options.duplicate}
     rows.write_work(folder, seconds=options.job_s, **shares)
     with _agents(folder, address, options.seed) as group:
+        roots = {"hub": [supervisor], "agents": [group], "database": _database(folder)}
+        used = ProcessorTime(roots)
         roles = turns(options.kills, chance)
         killer = Killer(supervisor, folder / "pids", group, roles, chance)
         steps = max(options.kills, len(waiting), options.models)
@@ -169,7 +179,14 @@ def _run_agents(
         deadline = time.monotonic() + options.patience_s
         while outcome.open_jobs() and time.monotonic() < deadline:
             time.sleep(_POLL_S)
-    return outcome.outcome(folder, submitted, killer.holders), dict(killer.kills)
+        used.stop()
+    return outcome.outcome(folder, submitted, killer.holders), dict(killer.kills), used
+
+
+def _database(folder: Path) -> list[int]:
+    """The process id of the database server in the folder, if there is one."""
+    file = folder / "postgres" / "postmaster.pid"
+    return [int(file.read_text().split()[0])] if file.exists() else []
 
 
 def is_due(number: int, count: int, steps: int) -> bool:

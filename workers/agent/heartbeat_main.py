@@ -28,6 +28,8 @@ STATUS_FILE = "heartbeat.json"
 _PATH = "/api/v1/agent/heartbeat"
 #: Priority where it may be raised (`setpriority(2)`): eight times the share of other processes.
 _NICE = -10
+#: Without a job there is no lease to renew, and claims are signs of life, too.
+IDLE_FACTOR = 2.0
 #: Seconds of one request, and of the first wait after a failure.
 _TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 _RETRY_S = 1.0
@@ -88,8 +90,9 @@ class HeartbeatProcess:
         return {"error": error}
 
     def _wait_s(self) -> float:
-        """Seconds until the next heartbeat: with jitter, and sooner after a failure."""
-        period = self._enrolment.heartbeat_s
+        """Seconds until the next heartbeat: with jitter, sooner after a failure, later without a
+        job."""
+        period = self._enrolment.heartbeat_s * (1.0 if self._jobs else IDLE_FACTOR)
         if self._failures:
             period = min(period, _RETRY_S * 2.0 ** min(self._failures - 1, 10))
         return period * random.uniform(0.8, 1.0)  # noqa: S311  not a secret

@@ -24,6 +24,13 @@ def attempt_of(device: Device, job_uuid: str, fence: int) -> JobAttempt:
     return attempt
 
 
+def require_attempt(device: Device, job_uuid: str, fence: int) -> None:
+    """Check that a device had the attempt with that fence. Raises as :func:`attempt_of`."""
+    rows = JobAttempt.objects.filter(job__uuid=parse_uuid(job_uuid), fence=fence, device=device)
+    if not rows.exists():
+        attempt_of(device, job_uuid, fence)
+
+
 def job_of(device: Device, job_uuid: str) -> Job:
     """A job that a device holds or has held in any attempt. Raises as :func:`attempt_of`."""
     rows = JobAttempt.objects.filter(job__uuid=parse_uuid(job_uuid), device=device)

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from registry.errors import NotFound, Unauthenticated
 from registry.ids import parse_uuid
 from registry.selectors.people.account import secret_digest
+from registry.states import DeviceHealth, DeviceState
 from registry.tables import Device
 
 #: First letters of the tokens of devices.
@@ -33,13 +34,14 @@ def device_by_uuid(uuid: str) -> Device:
 
 
 def device_of_token(secret: str) -> Device:
-    """The device that authenticates with a token, with target and owner.
+    """The device that authenticates with a token, with its target.
 
     Raises ``Unauthenticated``: ``token_invalid``, also for the token of a device that was retired.
     """
     row = None
     if secret.startswith(DEVICE_TOKEN_PREFIX):
-        row = devices().filter(token_hash=secret_digest(secret)).first()
+        rows = Device.objects.select_related("target")
+        row = rows.filter(token_hash=secret_digest(secret)).first()
     if row is None:
         raise Unauthenticated(
             "token_invalid",
@@ -47,6 +49,11 @@ def device_of_token(secret: str) -> Device:
             "Enrol the machine with a new code; a retired device needs a new name.",
         )
     return row
+
+
+def online_devices() -> int:
+    """Number of devices that may get jobs and report."""
+    return Device.objects.filter(state=DeviceState.ACTIVE, health=DeviceHealth.ONLINE).count()
 
 
 def devices() -> QuerySet[Device]:

@@ -1,10 +1,12 @@
 """Reads of the blobs that a job's device may fetch, and may name in its results."""
 
 from collections.abc import Collection
+from typing import Any
+
+from django.db.models import QuerySet
 
 from registry.errors import NotFound
 from registry.ids import SHA256_RE
-from registry.selectors.results.graph import graph_of
 from registry.selectors.storage.blob import AT_ONCE
 from registry.tables import Blob, BuildFile, File, Graph, Job, JobBlob, RemoteRun, TestTensor
 
@@ -17,20 +19,24 @@ def blobs_of_job(job: Job, sha256s: Collection[str]) -> dict[str, Blob]:
     """
     usable: set[str] = set()
     valid = sorted({sha256 for sha256 in sha256s if SHA256_RE.fullmatch(sha256)})
-    graph = graph_of(job.revision)
-    sources = [
-        JobBlob.objects.filter(job=job),
-        job.revision.files.all(),
-        BuildFile.objects.filter(build__graph=graph, build__target=job.target_id),
-        BuildFile.objects.filter(build__runs__job=job),
-        TestTensor.objects.filter(graph=graph),
+    graphs = Graph.objects.filter(revision=job.revision_id, is_primary=True)
+    graph = graphs.order_by("path").values("pk")[:1]
+    sources: list[tuple[QuerySet[Any], str]] = [
+        (JobBlob.objects.filter(job=job), "blob"),
+        (job.revision.files.all(), "blob"),
+        (BuildFile.objects.filter(build__graph=graph, build__target=job.target_id), "blob"),
+        (BuildFile.objects.filter(build__runs__job=job), "blob"),
+        (TestTensor.objects.filter(graph=graph), "blob"),
+        (RemoteRun.objects.filter(job=job), "inputs"),
     ]
     for start in range(0, len(valid), AT_ONCE):
-        some = valid[start : start + AT_ONCE]
-        for rows in sources:
-            usable.update(rows.filter(blob__in=some).values_list("blob_id", flat=True))
-        runs = RemoteRun.objects.filter(job=job, inputs__in=some)
-        usable.update(runs.values_list("inputs_id", flat=True))
+        some = set(valid[start : start + AT_ONCE])
+        for rows, column in sources:
+            # Most often the first source has all.
+            if some:
+                rest = rows.filter(**{f"{column}__in": sorted(some)})
+                some.difference_update(digests := set(rest.values_list(f"{column}_id", flat=True)))
+                usable |= digests
     blobs: dict[str, Blob] = {}
     digests = sorted(usable)
     for start in range(0, len(digests), AT_ONCE):

@@ -1,6 +1,6 @@
 """Services for the agents of devices: claims, reads, writes, ends, and renewals of leases."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,14 +8,18 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from hpcfair.tickets import JobTicket
 from registry.errors import Conflict, Invalid
-from registry.selectors.work.agent import attempt_of, held_job_of, idle_reason
-from registry.services.work.attempt import job_claim, job_release, lease_renew
+from registry.selectors.work.agent import held_job_of, idle_reason, require_attempt
+from registry.selectors.work.device import online_devices
+from registry.selectors.work.job import job_ticket
+from registry.services.work.attempt import job_release
+from registry.services.work.claim import job_take
 from registry.services.work.device import device_seen
+from registry.services.work.lease import lease_end
 from registry.services.work.offence import offences_of
 from registry.services.work.operations import job_read, job_write
 from registry.services.work.report import job_end
@@ -25,6 +29,9 @@ from registry.tables import Device, Job
 #: Upper bound on the jobs that an agent holds at a time. An agent does one job at a time; it holds
 #: more only if it lost the earlier ones.
 MOST_HELD = 8
+#: Claims a second of all devices without a job. A job waits until some device asks, not until each
+#: does.
+IDLE_CLAIMS_PER_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +63,14 @@ def heartbeat_s() -> float:
     return float(settings.JOB_LEASE_S) / 4
 
 
-def poll_s() -> float:
-    """Seconds between two claims of an agent without a job."""
-    return float(settings.JOB_LEASE_S) / 6
+def poll_s(devices: int = 1) -> float:
+    """Seconds between two claims of an agent without a job.
+
+    The more devices are online, the longer, so that a fleet without work does not occupy the hub:
+    between a sixth of a lease and a whole one.
+    """
+    lease_s = float(settings.JOB_LEASE_S)
+    return min(lease_s, max(lease_s / 6, devices / IDLE_CLAIMS_PER_S))
 
 
 def agent_claim(
@@ -82,18 +94,17 @@ def agent_claim(
     if foreign := sorted(HUB_JOBS.intersection(kinds)):
         fields = {"kinds": f"{', '.join(foreign)} are done by the hub"}
         raise Invalid("invalid_request", "These jobs are not for devices.", fields=fields)
-    if _held_by_heartbeat(device)[:MOST_HELD].count() == MOST_HELD:
+    held = _leased(device, ())
+    _release_unreceived(held, frozenset())
+    if len(held) >= MOST_HELD:
         return JobOffer(None, poll_s(), f"{device.name} holds {MOST_HELD} jobs already")
-    ticket = job_claim(
-        device_name=device.name,
-        kinds=list(kinds),
-        target=device.target.slug,
-        available_s=available_s,
-        cached=frozenset(cached),
+    device_seen(device=device)
+    job = job_take(
+        list(kinds), device, is_quick=False, available_s=available_s, cached=frozenset(cached)
     )
-    if ticket is not None:
-        return JobOffer(ticket, 0.0, "")
-    return JobOffer(None, poll_s(), idle_reason(device))
+    if job is not None:
+        return JobOffer(job_ticket(job), 0.0, "")
+    return JobOffer(None, poll_s(online_devices()), idle_reason(device))
 
 
 def agent_heartbeat(*, device: Device, held: Sequence[tuple[str, int]]) -> list[Renewal]:
@@ -103,10 +114,13 @@ def agent_heartbeat(*, device: Device, held: Sequence[tuple[str, int]]) -> list[
     A job that the device claimed more than half a lease ago and never named did not reach it. It is
     queued again, uncharged.
     """
-    _release_unreceived(device, {job for job, _ in held})
+    named = frozenset(job for job, _ in held)
+    leased = _leased(device, named)
+    _release_unreceived(leased, named)
+    by_claim = {(str(job.uuid), job.fence): job for job in leased}
     # One transaction: a fleet's heartbeats are most of the writes of a hub.
     with transaction.atomic():
-        renewals = [_renewal(device, job, fence) for job, fence in held]
+        renewals = [_renewal(claim, by_claim.get(claim)) for claim in held]
         device_seen(device=device)
     return renewals
 
@@ -116,10 +130,10 @@ def agent_read(
 ) -> Any:
     """:func:`~registry.services.work.operations.job_read` for the device that holds the job.
 
-    Raises its errors, and those of :func:`~registry.selectors.work.agent.attempt_of`.
+    Raises its errors, and those of :func:`~registry.selectors.work.agent.require_attempt`.
     """
     with offences_of(device, job_uuid):
-        attempt_of(device, job_uuid, fence)
+        require_attempt(device, job_uuid, fence)
         return job_read(job_uuid=job_uuid, fence=fence, name=name, parameters=parameters)
 
 
@@ -134,10 +148,10 @@ def agent_write(
 ) -> Any:
     """:func:`~registry.services.work.operations.job_write` for the device that holds the job.
 
-    Raises its errors, and those of :func:`~registry.selectors.work.agent.attempt_of`.
+    Raises its errors, and those of :func:`~registry.selectors.work.agent.require_attempt`.
     """
     with offences_of(device, job_uuid):
-        attempt_of(device, job_uuid, fence)
+        require_attempt(device, job_uuid, fence)
         return job_write(
             job_uuid=job_uuid,
             fence=fence,
@@ -160,38 +174,45 @@ def agent_job(*, device: Device, job_uuid: str) -> Job:
 def agent_end(*, device: Device, job_uuid: str, fence: int, **report: Any) -> dict[str, Any]:
     """:func:`~registry.services.work.report.job_end` for the device that held the attempt.
 
-    Raises its errors, and those of :func:`~registry.selectors.work.agent.attempt_of`.
+    Raises its errors, and those of :func:`~registry.selectors.work.agent.require_attempt`.
     """
     with offences_of(device, job_uuid):
-        attempt_of(device, job_uuid, fence)
+        require_attempt(device, job_uuid, fence)
         return job_end(device=device, job_uuid=job_uuid, fence=fence, **report)
 
 
-def _renewal(device: Device, job_uuid: str, fence: int) -> Renewal:
+def _renewal(claim: tuple[str, int], job: Job | None) -> Renewal:
+    """Renew the lease of a claim.
+
+    Args:
+        job: Its job, as the device held it a moment ago; ``None`` if it did not.
+    """
+    now = timezone.now()
+    rows = Job.objects.filter(pk=job and job.pk, state=JobState.LEASED, fence=claim[1])
+    if job is None or not rows.update(lease_until=lease_end(now), heartbeat_at=now):
+        return Renewal(*claim, 0.0, cancel=False, is_lost=True)
     lease_s = float(settings.JOB_LEASE_S)
-    rows = Job.objects.filter(uuid=job_uuid, fence=fence, device=device)
-    try:
-        if not rows.exists():
-            return Renewal(job_uuid, fence, 0.0, cancel=False, is_lost=True)
-        job = lease_renew(job_uuid=job_uuid, fence=fence)
-    except Conflict:
-        return Renewal(job_uuid, fence, 0.0, cancel=False, is_lost=True)
-    return Renewal(job_uuid, fence, lease_s, cancel=job.cancel_requested, is_lost=False)
+    return Renewal(*claim, lease_s, cancel=job.cancel_requested, is_lost=False)
 
 
-def _held_by_heartbeat(device: Device) -> QuerySet[Job]:
-    """Jobs that a device holds and must renew. Jobs of bundles are left out: they have longer
-    leases and no heartbeats."""
+def _leased(device: Device, named: Collection[str]) -> list[Job]:
+    """Jobs that a device holds and must renew, and those that it names.
+
+    Other jobs of bundles are left out: they have longer leases and no heartbeats.
+    """
     lease_until = timezone.now() + timedelta(seconds=settings.JOB_LEASE_S)
-    return Job.objects.filter(device=device, state=JobState.LEASED, lease_until__lte=lease_until)
-
-
-def _release_unreceived(device: Device, named: set[str]) -> None:
-    long_ago = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 2
-    unreceived = _held_by_heartbeat(device).filter(
-        heartbeat_at=F("started_at"), started_at__lt=long_ago
+    renewed = Q(lease_until__lte=lease_until)
+    rows = Job.objects.filter(
+        renewed | Q(uuid__in=named) if named else renewed, device=device, state=JobState.LEASED
     )
-    for uuid, fence in unreceived.exclude(uuid__in=named).values_list("uuid", "fence"):
-        # The reaper may have ended its lease meanwhile.
-        with suppress(Conflict):
-            job_release(job_uuid=str(uuid), fence=fence)
+    return list(rows.only("pk", "uuid", "fence", "cancel_requested", "heartbeat_at", "started_at"))
+
+
+def _release_unreceived(leased: Iterable[Job], named: Collection[str]) -> None:
+    long_ago = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 2
+    for job in leased:
+        is_received = job.heartbeat_at != job.started_at or str(job.uuid) in named
+        if not is_received and job.started_at is not None and job.started_at < long_ago:
+            # The reaper may have ended its lease meanwhile.
+            with suppress(Conflict):
+                job_release(job_uuid=str(job.uuid), fence=job.fence)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from registry.selectors.work.matching import fitting_requirements
@@ -97,24 +97,21 @@ def _take(flow: JobFlow, device: Device | None, due: DueJobs, *, wait: bool) -> 
         if job is None:
             flow_rest(held)
             return None
-        transition(
-            Job.objects.filter(pk=job.pk),
-            JobState.QUEUED,
-            JobState.LEASED,
-            fence=F("fence") + 1,
-            attempt=F("attempt") + 1,
-            device=device,
-            lease_until=lease_end(now),
-            heartbeat_at=now,
-            started_at=now,
-            running_since=None,
-            candidate="",
-            progress={},
-        )
+        columns: dict[str, Any] = {
+            "fence": job.fence + 1,
+            "attempt": job.attempt + 1,
+            "device": device,
+            "lease_until": lease_end(now),
+            "heartbeat_at": now,
+            "started_at": now,
+            "running_since": None,
+            "candidate": "",
+            "progress": {},
+        }
+        transition(Job.objects.filter(pk=job.pk), JobState.QUEUED, JobState.LEASED, **columns)
+        for name, value in {"state": JobState.LEASED, **columns}.items():
+            setattr(job, name, value)
         flow_serve(held, job)
-        job = Job.objects.select_related("revision__mlmodel__namespace", "target", "device").get(
-            pk=job.pk
-        )
         attempt_begin(job, held)
         note(job, f"Attempt {job.attempt} begins on {device or 'the hub'}.")
         if device is not None and not _is_active(device):

@@ -84,10 +84,10 @@ def device_register(
 def device_seen(*, device: Device) -> None:
     """Record a sign of life; workers send at least one per lease, also when idle.
 
-    Not again within a sixth of a lease: agents without a job ask for one so often that these writes
-    would be most of a hub's.
+    Not again within half a lease: these writes would be most of a hub's. A device is suspect after
+    two leases.
     """
-    since = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 6
+    since = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 2
     is_recent = device.last_seen_at is not None and device.last_seen_at > since
     if device.health == DeviceHealth.ONLINE and is_recent:
         return

@@ -27,6 +27,8 @@ from registry.validation.plausibility import (
     trial_faults,
 )
 
+#: Errors of reading a document without the structure of its schema.
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _Faults = Iterator[tuple[str, str]]
 
 
@@ -88,9 +90,13 @@ def _configuration(columns: dict[str, Any], prefix: str) -> _Faults:
 
 def _record(job: Job, columns: dict[str, Any]) -> _Faults:
     document = columns["document"]
+    try:
+        faults = list(record_faults(document, _circumstances(job)))
+    except _MALFORMED:
+        return
     # The service refuses a malformed document with its own reason.
-    if not schemas.bench_problems({"record_id": "0" * 64} | document):
-        yield from record_faults(document, _circumstances(job))
+    if faults and not schemas.bench_problems({"record_id": "0" * 64} | document):
+        yield from faults
 
 
 def _builds(_: Job, columns: dict[str, Any]) -> _Faults:

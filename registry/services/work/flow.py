@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from registry import fairshare
 from registry.selectors.work.jobblob import revisions_with
-from registry.selectors.work.queue import DueJobs, queue_name
+from registry.selectors.work.queue import DueJobs, flows, queue_name
 from registry.services.work.requirement import requirement_row
 from registry.services.work.study import study_chance
 from registry.states import WORKLOAD_JOBS, JobKind, JobState, Role
@@ -142,9 +142,7 @@ def flow_lock(flow: JobFlow, *, wait: bool) -> JobFlow | None:
     Args:
         wait: If not, ``None`` is returned for a flow that another claim holds or has served since.
     """
-    rows = JobFlow.objects.select_related("account").select_for_update(
-        of=("self",), skip_locked=not wait
-    )
+    rows = flows().select_for_update(of=("self",), skip_locked=not wait)
     if not wait:
         rows = rows.filter(due_s=flow.due_s)
     return rows.filter(pk=flow.pk, is_waiting=True).first()
@@ -157,12 +155,14 @@ def flow_rest(flow: JobFlow) -> None:
 
 
 def next_job(flow: JobFlow, due: DueJobs) -> Job | None:
-    """The next job of a flow, locked; a job that another transaction holds is passed over.
+    """The next job of a flow, locked, with model and target; one that is locked is passed over.
 
     A worker with cached files prefers a job on them among the first jobs of the flow.
     """
     rows = due.rows().filter(flow=flow).order_by("queue_rank", "id")
-    locked = rows.select_for_update(skip_locked=True, of=("self",))
+    locked = rows.select_for_update(skip_locked=True, of=("self",)).select_related(
+        "revision__mlmodel__namespace", "target"
+    )
     if due.cached:
         first = list(rows.values_list("pk", "queue_rank", "revision")[: fairshare.AFFINITY_JOBS])
         cached = revisions_with({revision for _, _, revision in first}, due.cached)
@@ -227,7 +227,7 @@ def _administrator(revision: Revision) -> User | None:
 
 
 def _locked(pk: int) -> JobFlow:
-    return JobFlow.objects.select_related("account").select_for_update(of=("self",)).get(pk=pk)
+    return flows().select_for_update(of=("self",)).get(pk=pk)
 
 
 def _common(flow: JobFlow) -> JobFlow | None:

@@ -48,7 +48,8 @@ def _searches(job: Job) -> None:
 
 
 def _repetition(job: Job) -> None:
-    plan_repetition(job_uuid=str(job.uuid))
+    if job.result.get("inconclusive"):
+        plan_repetition(job_uuid=str(job.uuid))
 
 
 def _reproduction(job: Job) -> None:

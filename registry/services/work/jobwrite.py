@@ -36,7 +36,7 @@ def write_once(
     """
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
-        attempt = locked_attempt(job_uuid, fence)
+        attempt = _locked(job_uuid, fence)
         stored = JobWrite.objects.filter(attempt=attempt, number=number).first()
         if stored is None:
             reply = perform()
@@ -60,6 +60,15 @@ def locked_attempt(job_uuid: str, fence: int) -> JobAttempt:
     list(Job.objects.select_for_update().filter(uuid=parse_uuid(job_uuid)).values_list("pk"))
     rows = JobAttempt.objects.filter(job__uuid=parse_uuid(job_uuid), fence=fence)
     attempt = rows.select_related("job__target", "job__device").first()
+    if attempt is None:
+        raise lease_lost(job_uuid, fence)
+    return attempt
+
+
+def _locked(job_uuid: str, fence: int) -> JobAttempt:
+    """:func:`locked_attempt` by one statement: only the key of the attempt is up to date."""
+    rows = JobAttempt.objects.filter(job__uuid=parse_uuid(job_uuid), fence=fence)
+    attempt = rows.select_for_update(of=("job",)).select_related("job").only("job__uuid").first()
     if attempt is None:
         raise lease_lost(job_uuid, fence)
     return attempt

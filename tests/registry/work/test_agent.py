@@ -1,23 +1,30 @@
 """Claims of agents that fit their time, renewals, and claims that never reached their device."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django.fixtures import SettingsWrapper
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.services.repository.mlmodel import mlmodel_delete
 from registry.services.work.agent import (
+    IDLE_CLAIMS_PER_S,
     agent_claim,
     agent_end,
     agent_heartbeat,
     agent_read,
     agent_write,
     heartbeat_s,
+    poll_s,
 )
 from registry.services.work.attempt import job_release
 from registry.services.work.claim import job_take
@@ -259,3 +266,47 @@ def test_quarantine_ends_the_leases_of_a_device(floor: Floor, agent: Machine) ->
     device_quarantine(actor=None, name=agent.device.name, reason="wrong outputs")
     (renewal,) = agent_heartbeat(device=agent.device, held=[(ticket.job_uuid, ticket.fence)])
     assert renewal.is_lost
+
+
+def test_a_claim_also_hands_back_a_job_that_never_arrived(floor: Floor, agent: Machine) -> None:
+    """An agent without a job asks for one more often than it sends heartbeats."""
+    floor.tune()
+    ticket = agent.claim()
+    long_ago = timezone.now() - timedelta(days=1)
+    Job.objects.update(started_at=long_ago, heartbeat_at=long_ago)
+    again = agent.claim()
+    assert (again.job_uuid, again.fence, again.attempt) == (ticket.job_uuid, 2, 1)
+
+
+def test_devices_without_work_ask_the_more_rarely_the_more_there_are(
+    agent: Machine, monkeypatch: pytest.MonkeyPatch, settings: SettingsWrapper
+) -> None:
+    settings.JOB_LEASE_S = 45
+    claim: dict[str, Any] = {"kinds": [JobKind.TUNE], "available_s": None, "cached": ()}
+    assert agent_claim(device=agent.device, **claim).wait_s == 45 / 6
+    monkeypatch.setattr("registry.services.work.agent.IDLE_CLAIMS_PER_S", 0.1)
+    assert agent_claim(device=agent.device, **claim).wait_s == 10
+    machine(agent.device.target, "agent-2")
+    assert agent_claim(device=agent.device, **claim).wait_s == 20
+
+
+@given(st.integers(1, 100_000))
+def test_a_fleet_without_work_asks_a_bounded_number_of_times_a_second(devices: int) -> None:
+    lease_s = float(settings.JOB_LEASE_S)
+    wait_s = poll_s(devices)
+    # A claim is a sign of life, and a device is suspect after two leases.
+    assert lease_s / 6 <= wait_s <= lease_s
+    assert devices / wait_s <= max(IDLE_CLAIMS_PER_S, devices / lease_s) * (1 + 1e-9)
+
+
+def test_the_most_frequent_requests_need_few_statements(
+    floor: Floor, agent: Machine, django_assert_num_queries: Callable[[int], Any]
+) -> None:
+    floor.tune()
+    agent.device.last_seen_at = timezone.now()
+    ticket = agent.claim()
+    # What it holds and the renewal, in a transaction.
+    with django_assert_num_queries(4):
+        agent_heartbeat(device=agent.device, held=[(ticket.job_uuid, ticket.fence)])
+    with django_assert_num_queries(3):
+        agent_heartbeat(device=agent.device, held=[])

@@ -15,7 +15,9 @@ import pytest
 from tests.programs import needs
 from tests.workers.agent.conftest import TOKEN, until
 from tests.workers.agent.scriptedhub import Answer, Request, ScriptedHub, problem
+from workers.agent.enrolment import Enrolment
 from workers.agent.heartbeat import Heartbeat, HeldJob
+from workers.agent.heartbeat_main import HeartbeatProcess
 from workers.engine.errors import Cancelled, LeaseLost
 
 JOB = HeldJob("0b8e5c1a", 3, 90.0)
@@ -24,7 +26,9 @@ BUSY = "while True: pass"
 BLOCKED_AGENT = """
 import re, sys
 from pathlib import Path
+from workers.agent.enrolment import Enrolment
 from workers.agent.heartbeat import Heartbeat, HeldJob
+from workers.agent.heartbeat_main import HeartbeatProcess
 with Heartbeat(Path(sys.argv[1])) as heartbeat:
     heartbeat.hold(HeldJob("0b8e5c1a", 3, 90.0))
     re.match(r"(a+)+$", "a" * 60 + "b")
@@ -210,3 +214,12 @@ def children_of(pid: int) -> list[int]:
         for child in listed
         if b"heartbeat_main" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
+
+
+def test_without_a_job_there_are_half_as_many_heartbeats(state: Path) -> None:
+    process = HeartbeatProcess(state, Enrolment("http://hub", "bench-1", TOKEN, heartbeat_s=20.0))
+    idle = [process._wait_s() for _ in range(50)]
+    process._jobs = [{"job": JOB.job, "fence": JOB.fence}]
+    busy = [process._wait_s() for _ in range(50)]
+    assert 16 <= min(busy) <= max(busy) <= 20
+    assert 32 <= min(idle) <= max(idle) <= 40
