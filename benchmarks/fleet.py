@@ -8,11 +8,13 @@ Meanwhile random processes get SIGKILL: agents, servers, workers and their child
 silent for longer than a lease and send their results then, send ends twice, and have clocks that
 are wrong by up to a year. One owner has submitted most jobs before the others come.
 
-``lost`` and ``twice`` are counted in the tables and compared with the replies that agents received.
-``abandoned`` jobs failed because too many of their leases were lost, ``failed`` jobs for other
-reasons. ``recovered`` is the longest time from the kill of an agent or tuner to the end of its
-lease, in leases. ``claim_p95_ms`` is measured by one device with 100,000 waiting jobs and nothing
-else on the machine; ``worst_wait_s`` is the longest wait of a job of the other owners.
+``withdrawn`` are the jobs that still waited when the time was up (``--patience-s``): 0 if the run
+came to its end. ``lost`` and ``twice`` are counted in the tables and compared with the replies that
+agents received. ``abandoned`` jobs failed because too many of their leases were lost, ``failed``
+jobs for other reasons. ``recovered`` is the longest time from the kill of an agent or tuner to the
+end of its lease, in leases. ``claim_p95_ms`` is measured by one device with 100,000 waiting jobs
+and nothing else on the machine; ``worst_wait_s`` is the longest wait of a job of the other owners.
+``processor_s`` in the details is the processor time of hub, agents and database during the run.
 """
 
 import argparse
@@ -57,6 +59,7 @@ def main() -> None:
     figures = {
         "jobs": counted(sum(one.jobs for one in results.values()), "jobs"),
         "kills": counted(sum(sum(one.kills.values()) for one in results.values()), "kills"),
+        "withdrawn": counted(sum(one.withdrawn for one in results.values()), "jobs"),
         "lost": counted(sum(one.lost for one in results.values()), "jobs"),
         "twice": counted(sum(one.twice for one in results.values()), "jobs"),
         "abandoned": counted(sum(map(_abandoned, results.values())), "jobs"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db.models import Max, QuerySet
+from django.utils import timezone
 
 from benchmarks.fleet_kills import TUNER
 from benchmarks.fleet_rows import FLOOD, SLUG
@@ -25,6 +26,7 @@ class Outcome:
 
     Attributes:
         jobs: Number of jobs.
+        withdrawn: Jobs that were withdrawn at the end because they still waited.
         lost: Jobs that have not ended, or whose acknowledged end is not in the tables.
         twice: Jobs with two ends, two sets of builds, or a trial that is stored twice.
         failures: Numbers of failed jobs by the code of the failure; ``job_interrupted``: their
@@ -38,6 +40,7 @@ class Outcome:
     """
 
     jobs: int = 0
+    withdrawn: int = 0
     lost: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
@@ -51,6 +54,12 @@ class Outcome:
 def open_jobs() -> int:
     """Number of searches and inspections that have not ended."""
     return _counted_jobs().exclude(state__in=JOB_ENDED).count()
+
+
+def withdraw_queued() -> int:
+    """Withdraw the searches and inspections that still wait; their number."""
+    rows = _counted_jobs().filter(state=JobState.QUEUED)
+    return rows.update(state=JobState.CANCELLED, ended_at=timezone.now())
 
 
 def _counted_jobs() -> QuerySet[Job]:

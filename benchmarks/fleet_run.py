@@ -30,6 +30,8 @@ from benchmarks.report import say
 _POLL_S = 1.0
 #: Most seconds for the start of the hub, on a machine that runs the whole suite.
 _START_S = 600.0
+#: Seconds for running jobs to end once the waiting ones have been withdrawn.
+_GRACE_S = 600.0
 #: Share of the jobs that the flooding owner submits at the start.
 _FLOOD_SHARE = 0.8
 
@@ -48,7 +50,8 @@ class Options:
         duplicate: Share of the ends that are sent twice.
         waiting: Waiting jobs while claims are timed.
         claims: Number of timed claims.
-        patience_s: Most seconds for jobs to end after the last kill.
+        patience_s: Most seconds for jobs to end after the last kill. Jobs that still wait then are
+            withdrawn.
     """
 
     agents: int
@@ -81,6 +84,7 @@ class Figures:
 
     jobs: int
     kills: dict[str, int]
+    withdrawn: int
     lost: int
     twice: int
     failures: dict[str, int]
@@ -124,6 +128,7 @@ def main() -> None:
     figures = Figures(
         jobs=result.jobs,
         kills=kills,
+        withdrawn=result.withdrawn,
         lost=len(result.lost),
         twice=len(result.twice),
         failures=dict(result.failures),
@@ -155,7 +160,7 @@ def _run_agents(
         for number in range(options.jobs - flood)
     ]
     say(f"publishing {options.jobs} models")
-    submitted = [rows.submit(revision, target) for revision in rows.make_models(names)]
+    submitted = rows.submit_all(rows.make_models(names), target)
     waiting = rows.make_models(small)
     say(f"{options.agents} agents join")
     rows.join(address, folder, options.agents)
@@ -177,10 +182,15 @@ def _run_agents(
         submitted += [rows.submit(revision, target) for revision in waiting]
         say(f"killed {dict(killer.kills)}; {outcome.open_jobs()} jobs are open")
         deadline = time.monotonic() + options.patience_s
-        while outcome.open_jobs() and time.monotonic() < deadline:
+        withdrawn = 0
+        while outcome.open_jobs() and time.monotonic() < deadline + _GRACE_S:
+            if time.monotonic() > deadline:
+                withdrawn += outcome.withdraw_queued()
             time.sleep(_POLL_S)
         used.stop()
-    return outcome.outcome(folder, submitted, killer.holders), dict(killer.kills), used
+    result = outcome.outcome(folder, submitted, killer.holders)
+    result.withdrawn = withdrawn
+    return result, dict(killer.kills), used
 
 
 def _database(folder: Path) -> list[int]:

@@ -163,8 +163,15 @@ def make_facts(path: str = "model.onnx") -> GraphFacts:
 
 def make_graph(revision: Revision) -> Graph:
     """The primary graph of ``model.onnx``."""
+    graph = graph_row(revision)
+    graph.save()
+    return graph
+
+
+def graph_row(revision: Revision) -> Graph:
+    """:func:`make_graph`, not saved."""
     facts = make_facts()
-    return Graph.objects.create(
+    return Graph(
         revision=revision,
         path=facts.path,
         is_primary=True,

@@ -107,6 +107,14 @@ def agent_claim(
     return JobOffer(None, poll_s(online_devices()), idle_reason(device))
 
 
+def agent_busy() -> JobOffer:
+    """The answer to a claim that the hub has no time for: the device asks again later.
+
+    To let it wait for its turn would be worse: devices repeat requests that are not answered.
+    """
+    return JobOffer(None, poll_s(online_devices()), "the hub is busy with other claims")
+
+
 def agent_heartbeat(*, device: Device, held: Sequence[tuple[str, int]]) -> list[Renewal]:
     """Renew the leases of a device, given as pairs of job and fence. An empty list is a sign of
     life.

@@ -1,11 +1,13 @@
 """Agents over HTTP: access, answers, and a job from its claim to its end."""
 
+from threading import BoundedSemaphore
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from hpcfair.tickets import JobTicket
+from hub.api.v1.work import agentclaim
 from registry.services.work.devicecode import device_code_issue
 from registry.states import DeviceState, JobState
 from registry.tables import AuditEntry, Job, Trial
@@ -124,6 +126,22 @@ def test_without_a_job_there_is_a_reason(api: Api) -> None:
     assert (offer["job"], offer["check"]) == (None, None)
     assert offer["wait_s"] > 0
     assert offer["reason"]
+
+
+def test_a_claim_that_finds_no_turn_comes_again_later(
+    floor: Floor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that wait for other claims would be missing for reports of results."""
+    floor.tune()
+    turns = BoundedSemaphore(1)
+    monkeypatch.setattr(agentclaim, "_turns", turns)
+    monkeypatch.setattr(agentclaim, "_TURN_S", 0.0)
+    with turns:
+        offer = api.post("agent/claim", _CLAIM).ok()
+        assert (offer["job"], offer["reason"]) == (None, "the hub is busy with other claims")
+        assert offer["wait_s"] >= 7.5
+    assert api.post("agent/claim", _CLAIM).ok()["job"]
+    assert turns.acquire(blocking=False)
 
 
 def test_a_device_in_quarantine_is_told_so(floor: Floor, agent: Machine, api: Api) -> None:

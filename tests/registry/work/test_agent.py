@@ -1,6 +1,5 @@
 """Claims of agents that fit their time, renewals, and claims that never reached their device."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.services.repository.mlmodel import mlmodel_delete
@@ -279,15 +278,16 @@ def test_a_claim_also_hands_back_a_job_that_never_arrived(floor: Floor, agent: M
 
 
 def test_devices_without_work_ask_the_more_rarely_the_more_there_are(
-    agent: Machine, monkeypatch: pytest.MonkeyPatch, settings: SettingsWrapper
+    agent: Machine, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.JOB_LEASE_S = 45
     claim: dict[str, Any] = {"kinds": [JobKind.TUNE], "available_s": None, "cached": ()}
     assert agent_claim(device=agent.device, **claim).wait_s == 45 / 6
+    # The agent and the worker of the floor.
     monkeypatch.setattr("registry.services.work.agent.IDLE_CLAIMS_PER_S", 0.1)
-    assert agent_claim(device=agent.device, **claim).wait_s == 10
-    machine(agent.device.target, "agent-2")
     assert agent_claim(device=agent.device, **claim).wait_s == 20
+    machine(agent.device.target, "agent-2")
+    assert agent_claim(device=agent.device, **claim).wait_s == 30
 
 
 @given(st.integers(1, 100_000))
@@ -300,11 +300,11 @@ def test_a_fleet_without_work_asks_a_bounded_number_of_times_a_second(devices: i
 
 
 def test_the_most_frequent_requests_need_few_statements(
-    floor: Floor, agent: Machine, django_assert_num_queries: Callable[[int], Any]
+    floor: Floor, agent: Machine, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     floor.tune()
-    agent.device.last_seen_at = timezone.now()
     ticket = agent.claim()
+    agent.device.last_seen_at = timezone.now()
     # What it holds and the renewal, in a transaction.
     with django_assert_num_queries(4):
         agent_heartbeat(device=agent.device, held=[(ticket.job_uuid, ticket.fence)])

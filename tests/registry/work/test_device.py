@@ -80,7 +80,7 @@ def test_signs_of_life_in_quick_succession_are_one_write(
     device.refresh_from_db()
     with django_assert_num_queries(0):
         device_seen(device=device)
-    device.last_seen_at = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) / 5
+    device.last_seen_at = timezone.now() - timedelta(seconds=settings.JOB_LEASE_S) * 0.6
     with django_assert_num_queries(1):
         device_seen(device=device)
     device.health = DeviceHealth.SUSPECT

@@ -1,5 +1,6 @@
 """Jobs for agents of devices: claims, and heartbeats for all jobs of a device at once."""
 
+import threading
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -12,7 +13,7 @@ from hub.api.schema import example
 from hub.api.v1.work.agent import CLOCK, ClockSerializer, now
 from hub.api.views import Strict, body_of
 from registry.ids import SHA256_PATTERN
-from registry.services.work.agent import agent_claim, agent_heartbeat
+from registry.services.work.agent import agent_busy, agent_claim, agent_heartbeat
 from registry.services.work.healthcheck import device_check_due
 from registry.services.work.operations import plain
 from registry.states import HUB_JOBS, DeviceState, JobKind
@@ -21,6 +22,10 @@ _KINDS = [(kind.value, kind.label) for kind in JobKind if kind not in HUB_JOBS]
 _JOB = "0b8e5c1a-8f5e-4b77-9a3b-2f4d4c1f0e11"
 #: Most digests of cached files in a claim, and most jobs in a heartbeat.
 _CACHED, _HELD = 10_000, 100
+#: Claims of this process at once, and seconds that another one waits for its turn. Claims of one
+#: target wait for one another in the database: each would occupy a thread that other requests need.
+_CLAIMS, _TURN_S = 2, 0.5
+_turns = threading.BoundedSemaphore(_CLAIMS)
 
 
 @example({"kinds": ["tune", "reproduce"], "available_s": 3500.0, "cached": []})
@@ -99,7 +104,14 @@ class AgentClaimView(AgentView):
         if check is not None:
             offer = {"job": None, "wait_s": 0.0, "reason": "health check"}
             return Response({**offer, "check": {"seed": check.seed}, "clock": now()})
-        claim = agent_claim(device=device, **body | {"kinds": [JobKind(k) for k in body["kinds"]]})
+        body |= {"kinds": [JobKind(kind) for kind in body["kinds"]]}
+        if _turns.acquire(timeout=_TURN_S):
+            try:
+                claim = agent_claim(device=device, **body)
+            finally:
+                _turns.release()
+        else:
+            claim = agent_busy()
         ticket = None if claim.ticket is None else plain(claim.ticket)
         offer = {"job": ticket, "wait_s": claim.wait_s, "reason": claim.reason}
         return Response({**offer, "check": None, "clock": now()})
