@@ -1,5 +1,6 @@
 """Celery tasks. A notification starts one, and it claims jobs until none is queued."""
 
+import os
 import time
 from typing import Any
 
@@ -20,7 +21,9 @@ from workers.fleet.probe import served_machine
 from workers.jobs import run, webhook
 from workers.jobs.doi import update
 
-#: Of this process, and about that of the hub.
+#: Variable with the time at which ``manage.py serve`` started the hub, in seconds since the machine
+#: booted. A worker that dies and starts again is no start of the hub.
+SERVING_SINCE = "HPCFAIR_SERVING_SINCE"
 _STARTED_AT = time.monotonic()
 _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
@@ -73,7 +76,12 @@ def draw(**_: Any) -> None:
 def reap(**_: Any) -> None:
     """Requeue jobs whose lease expired, notify workers again of jobs that stay queued."""
     # Workers and agents renew leases three times in each, so half of one is enough for all.
-    job_reap(ends_leases=time.monotonic() - _STARTED_AT > settings.JOB_LEASE_S / 2)
+    job_reap(ends_leases=hub_age_s() > settings.JOB_LEASE_S / 2)
+
+
+def hub_age_s() -> float:
+    """Seconds since the hub started; without a supervisor that says so, since this process did."""
+    return time.monotonic() - float(os.environ.get(SERVING_SINCE) or _STARTED_AT)
 
 
 @app.task(name="workers.tasks.collect", ignore_result=True)

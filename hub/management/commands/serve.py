@@ -6,6 +6,7 @@ import resource
 import socket
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,8 @@ class Command(BaseCommand):
         os.environ.setdefault("HPCFAIR_URL", address)
         os.environ["HPCFAIR_ACCEL"] = proxy.ACCEL_PREFIX
         os.environ["HPCFAIR_DATA"] = str(settings.DATA_DIR)
+        # Workers are started again when they die: their age is not that of the hub.
+        os.environ["HPCFAIR_SERVING_SINCE"] = str(time.monotonic())
 
         # Not in the data folder: several hosts may share that, and socket paths are short.
         with tempfile.TemporaryDirectory(prefix="hpcfair-") as run:
