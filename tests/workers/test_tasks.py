@@ -29,7 +29,7 @@ def test_the_task_of_each_kind_claims_it(kind: JobKind, monkeypatch: pytest.Monk
     ("serving_s", "running_s", "ends"), [(5, 5, False), (100, 5, True), (None, 5, False)]
 )
 def test_leases_end_again_half_a_lease_after_the_start_of_the_hub(
-    serving_s: float | None, running_s: float, ends: bool, monkeypatch: pytest.MonkeyPatch
+    serving_s: float | None, running_s: float, *, ends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that was killed and started again must not postpone the ends of leases."""
     now = time.monotonic()

@@ -30,13 +30,13 @@ def blobs_of_job(job: Job, sha256s: Collection[str]) -> dict[str, Blob]:
         (RemoteRun.objects.filter(job=job), "inputs"),
     ]
     for start in range(0, len(valid), AT_ONCE):
-        some = set(valid[start : start + AT_ONCE])
+        missing = set(valid[start : start + AT_ONCE])
         for rows, column in sources:
             # Most often the first source has all.
-            if some:
-                rest = rows.filter(**{f"{column}__in": sorted(some)})
-                some.difference_update(digests := set(rest.values_list(f"{column}_id", flat=True)))
-                usable |= digests
+            if missing:
+                some = rows.filter(**{f"{column}__in": sorted(missing)})
+                usable.update(some.values_list(f"{column}_id", flat=True))
+                missing -= usable
     blobs: dict[str, Blob] = {}
     digests = sorted(usable)
     for start in range(0, len(digests), AT_ONCE):

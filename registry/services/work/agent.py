@@ -196,8 +196,9 @@ def _renewal(claim: tuple[str, int], job: Job | None) -> Renewal:
         job: Its job, as the device held it a moment ago; ``None`` if it did not.
     """
     now = timezone.now()
-    rows = Job.objects.filter(pk=job and job.pk, state=JobState.LEASED, fence=claim[1])
-    if job is None or not rows.update(lease_until=lease_end(now), heartbeat_at=now):
+    rows = Job.objects.filter(state=JobState.LEASED, fence=claim[1])
+    columns = {"lease_until": lease_end(now), "heartbeat_at": now}
+    if job is None or not rows.filter(pk=job.pk).update(**columns):
         return Renewal(*claim, 0.0, cancel=False, is_lost=True)
     lease_s = float(settings.JOB_LEASE_S)
     return Renewal(*claim, lease_s, cancel=job.cancel_requested, is_lost=False)
