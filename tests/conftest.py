@@ -1,6 +1,8 @@
 """The cast every test may ask for by name. See :mod:`tests.factories` for what they are made of."""
 
 import functools
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("hub")
+# Modules and tests live as long as the process: looking for garbage among them again and again
+# takes a third of the time of importing them. See pytest_collection_finish.
+gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,11 +56,31 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     report_skips(terminalreporter)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files of slow tests come first: a file of minutes must not be the last that is begun."""
+    if connection.vendor == "postgresql":
+        # The others run on SQLite, where all do.
+        without = [item for item in items if _DATABASE.isdisjoint(_names_of(item))]
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if not _DATABASE.isdisjoint(_names_of(item))]
     skip_without_programs(items)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what exists now."""
+    gc.enable()
+    gc.freeze()
+
+
+#: Markers and fixtures of tests that use the database.
+_DATABASE = {"django_db", "db", "transactional_db", "django_db_setup"}
+
+
+def _names_of(item: pytest.Item) -> set[str]:
+    """Names of a test's markers and of all its fixtures."""
+    return {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +107,15 @@ def certificates_are_read_once() -> Iterator[None]:
         for library in (httpx, httpx2):
             target = f"{library.__name__}._transports.default.create_ssl_context"
             patch.setattr(target, functools.cache(library.create_ssl_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_reaches_the_disk() -> Iterator[None]:
+    """The data are temporary: no test waits for the disk. Those that show what is flushed, and in
+    which order, put their own functions in place of this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
         yield
 
 
