@@ -34,3 +34,22 @@ def best_results(result: SearchResult) -> list[ConfirmedResult]:
         if all(best is not other for other in results):
             results.append(best)
     return results
+
+
+def profiled_results(result: SearchResult) -> list[ConfirmedResult]:
+    """:func:`best_results`, then the fastest published build of each further backend.
+
+    The profiles of several backends show which of them runs a part of the network fastest.
+    """
+    results = best_results(result)
+    backends = {one.trial.candidate.backend for one in results}
+    faster = [
+        result.confirmed_results[facts.key - 1]
+        for facts in facts_of(result)
+        if facts.is_proved_faster and not facts.is_baseline
+    ]
+    for one in sorted(faster, key=lambda one: one.measurement.ratio.value):
+        if one.trial.candidate.backend not in backends:
+            backends.add(one.trial.candidate.backend)
+            results.append(one)
+    return results

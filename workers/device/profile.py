@@ -22,7 +22,7 @@ def profile_winners(
     winners: Sequence[ConfirmedResult],
     folder: Path,
 ) -> None:
-    """Profile the published baseline and the best build of each tolerance class: ``winners``.
+    """Profile published builds: ``winners``, see :func:`workers.device.best.profiled_results`.
 
     Profilers slow runs down, so profiles follow all measurements and are not part of records.
     If a build cannot be profiled, the job's log says why. ``folder`` is private, for kernels' code.

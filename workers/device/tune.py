@@ -8,7 +8,7 @@ from typing import Any
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import GraphFacts, JobTicket
 from workers.backends.registry import reference_for
-from workers.device.best import best_results
+from workers.device.best import profiled_results
 from workers.device.errors import JobFailure
 from workers.device.network import formats_of, network_of
 from workers.device.pass_store import pass_portfolio
@@ -95,7 +95,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             isolation = device.isolation or "none"
             summary = publish(hub, here, search, key, result, isolation, repeated=repeated)
             # A repetition does not publish the baseline.
-            winners = best_results(result)[0 if repeated is None else 1 :]
+            winners = profiled_results(result)[0 if repeated is None else 1 :]
             profile_winners(hub, device, result.tests, winners, folder)
             return summary
 

@@ -1,5 +1,7 @@
 """Each call of a TVM build computes the nodes it is said to: held against ONNX Runtime's values."""
 
+import json
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +15,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from examples.models import light
 from examples.models.seeding import draw_weights
+from registry.kernels.assembly import mix_of
+from registry.kernels.tir import loops_of
 from tests.programs import needs
 from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
-from workers.engine.profile import Profile
+from workers.engine.profile import Kernel, Profile
 from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network
 from workers.testing import networks
@@ -179,8 +183,37 @@ def test_tuned_calls_bring_their_schedule_and_are_traced_as_well(tmp_path: Path)
     assert found.profile.folded == ()
     tuned = {site.kernel for site in found.profile.call_sites if site.implementation == "tuned"}
     assert {name.removesuffix("_prepacked")[:6] for name in tuned if name} == {"conv2d"}
-    traced = {kernel.symbol for kernel in found.profile.kernels if kernel.schedule}
-    assert traced == tuned
+    traced = {kernel.symbol: kernel for kernel in found.profile.kernels if kernel.schedule}
+    assert traced.keys() == tuned
+    for kernel in traced.values():
+        check_loops(kernel, tmp_path / "code")
+
+
+def check_loops(kernel: Kernel, folder: Path) -> None:
+    """Each loop of a scheduled kernel comes from the decisions that give its number of iterations."""
+    loops = json.loads((folder / kernel.code["loops"]).read_text())
+    written = loops_of((folder / kernel.code["tir"]).read_text())
+    assert [(loop["name"], loop["extent"]) for loop in loops] == [
+        (loop.name, loop.extent) for loop in written
+    ]
+    instructions, decisions = kernel.schedule
+    chosen = dict(map(tuple, decisions))
+    tiled = 0
+    for loop in loops:
+        made = [(one["instruction"], one["result"]) for one in loop["decisions"]]
+        kinds = {instructions[at][0] for at, _ in made}
+        if kinds == {"SamplePerfectTile"}:
+            tiled += 1
+            assert loop["extent"] == math.prod(chosen[at][result] for at, result in made)
+        else:
+            # Of the block that pads the input, which was computed at a sampled place.
+            assert kinds == {"SampleComputeLocation"}
+    assert tiled > 15
+    unrolled = [loop["unroll"] for loop in loops if loop["unroll"] is not None]
+    assert {instructions[at][0] for at in unrolled} <= {"SampleCategorical"}
+    mix = mix_of((folder / kernel.code["asm"]).read_text())
+    # The body of a parallel loop is a function of its own.
+    assert mix is None or mix.packed + mix.scalar > 0
 
 
 def write_schedules(network: Network, file: Path) -> None:

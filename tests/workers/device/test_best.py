@@ -2,7 +2,7 @@
 
 from hpcfair.measurement.types import Deviation, Interval, Verdict
 from hpcfair.precisions import Tolerance
-from workers.device.best import best_result, best_results, facts_of
+from workers.device.best import best_result, best_results, facts_of, profiled_results
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
 from workers.engine.search_result import SearchResult
@@ -11,10 +11,12 @@ from workers.engine.trials import Measurement, Trial
 from workers.engine.types import BuildResult, Candidate
 
 
-def confirmed(tolerance: Tolerance, ratio: float, verdict: Verdict = "faster") -> ConfirmedResult:
+def confirmed(
+    tolerance: Tolerance, ratio: float, verdict: Verdict = "faster", backend: str = "fake"
+) -> ConfirmedResult:
     build = BuildResult("measured", tolerance=tolerance)
     measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, verdict)
-    trial = Trial(0, Candidate("fake", {"ratio": ratio}), "test", "measured", 1.0, build)
+    trial = Trial(0, Candidate(backend, {"ratio": ratio}), "test", "measured", 1.0, build)
     return ConfirmedResult(trial, build, measurement, OutputCheck(Deviation(0, 0, 0, 1.0), None, 1))
 
 
@@ -38,3 +40,11 @@ def test_each_class_has_its_best_result_once() -> None:
     assert best_results(result) == [baseline, exact, int8]
     assert best_results(searched(baseline, fp16)) == [baseline, fp16]
     assert [facts.is_proved_faster for facts in facts_of(result)] == [False, True, True, True]
+
+
+def test_the_fastest_build_of_each_other_backend_is_profiled_too() -> None:
+    baseline, exact = confirmed("exact", 1.0, "same"), confirmed("exact", 0.6)
+    slow, fast = confirmed("exact", 0.9, backend="b"), confirmed("exact", 0.8, backend="b")
+    unproved = confirmed("exact", 0.7, "unstable", backend="c")
+    result = searched(baseline, slow, exact, fast, unproved)
+    assert profiled_results(result) == [baseline, exact, fast]

@@ -1,18 +1,18 @@
 """Extracts the low-level code of single kernels from that of a library."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 #: Prefix of a kernel's entry function.
 _ENTRY = "__tvm_ffi_"
-_LABEL = re.compile(r"^([A-Za-z_$][\w$.]*):")
+_LABEL = re.compile(r"^([A-Za-z_$.][\w$.]*):")
 _FUNCTION = re.compile(r"^\s+\.type\s+([\w$.]+),@function", re.MULTILINE)
 _DEFINE = re.compile(r"^define [^@]*@\"?([\w$.]+)\"?\(")
 _GLOBAL = re.compile(
     r'^extern "C" __global__ void (?:__launch_bounds__\(\d+(?:, \d+)?\) )?(\w+)\(.*\{$'
 )
-_NAME = re.compile(r"[A-Za-z_$][\w$.]*")
+_NAME = re.compile(r"[A-Za-z_$.][\w$.]*")
 #: Prefixes of runtime helpers, which are the same in all libraries.
 _RUNTIME = ("__TVM", "__tvm_set_raised", "__tvm_module", "__truncs", "__extend", "__tvm_ffi__")
 
@@ -63,22 +63,28 @@ def modules_of(library: Any) -> Iterator[Any]:
 
 
 def _asm_functions(source: str) -> dict[str, str]:
-    """Functions of an ELF assembly text, without labels of data."""
+    """Functions of an ELF assembly text, without labels of data and of code inside functions.
+
+    The bodies of parallel loops are private functions, whose names begin with ``.L``.
+    """
     functions = set(_FUNCTION.findall(source))
-    labelled = _cut(source, _LABEL, lambda line: line.startswith(".Lfunc_end"))
-    return {name: text for name, text in labelled.items() if name in functions}
+    return _cut(source, _LABEL, lambda line: line.startswith(".Lfunc_end"), functions)
 
 
 def _llvm_functions(source: str) -> dict[str, str]:
     return _cut(source, _DEFINE, lambda line: line == "}")
 
 
-def _cut(source: str, start: re.Pattern[str], ends: Any) -> dict[str, str]:
+def _cut(
+    source: str, start: re.Pattern[str], ends: Any, names: Collection[str] | None = None
+) -> dict[str, str]:
+    """Functions from the line that ``start`` matches to the one that ``ends``; those of ``names``
+    only, if given."""
     functions: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in source.splitlines():
         match = start.match(line)
-        if match:
+        if match and (names is None or match[1] in names):
             current = functions.setdefault(match[1], [])
         if current is not None:
             current.append(line)

@@ -4,6 +4,7 @@ Times are measured on the build itself, by the virtual machine's hook around eac
 that a call computes, and its code, are determined by compiling the candidate again.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.artefact import imported_of, records_of
 from workers.backends.tvm.database import DatabaseRecord, workload_key
 from workers.backends.tvm.links import links_of
+from workers.backends.tvm.loops import decisions_of
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of
 from workers.engine.errors import InvalidCandidate
@@ -40,12 +42,14 @@ class _Recompiled:
 
     Attributes:
         called: Symbols that a run calls, in order, with the keys of their loop nests if any.
-        functions: Final loop nest by symbol; ``scheduled`` is the applied schedule by key.
+        functions: Final loop nest by symbol.
+        tunable: Loop nest before its schedule by key; ``scheduled`` is the applied schedule by key.
     """
 
     sites: list[Site]
     called: list[tuple[str, str | None]]
     functions: dict[str, PrimFunc]
+    tunable: dict[str, PrimFunc]
     executable: Any
     scheduled: dict[str, DatabaseRecord]
 
@@ -115,13 +119,14 @@ def _compile_again(network: Network, build: BuildResult) -> _Recompiled:
     imported = imported_of(network, options)
     target = build.provenance["target"]
     compiled = compiling.compile_network(imported, pipeline, target, records, watch)
-    sites, keys = tracker.sites(), calls.keys()
+    sites, (keys, tunable) = tracker.sites(), calls.tunable()
     if not len(sites) == len(calls.symbols) == len(keys):
         raise InvalidCandidate("passes after fusion changed which functions are called")
     return _Recompiled(
         sites,
         list(zip(calls.symbols, keys, strict=True)),
         calls.functions,
+        tunable,
         compiled.executable,
         {key: records[key] for key in compiled.scheduled.values()},
     )
@@ -145,11 +150,14 @@ class _Calls:
             self.body = module
         return module
 
-    def keys(self) -> list[str | None]:
-        """Keys of the loop nests in the order of calls; ``None`` for other functions."""
-        tunable = relax.transform.AttachAttrLayoutFreeBuffers()(self.body)
-        keyed = {symbol: workload_key(f) for symbol, f in _functions(tunable).items()}
-        return [keyed.get(symbol) for symbol in calls_of(tunable)]
+    def tunable(self) -> tuple[list[str | None], dict[str, PrimFunc]]:
+        """Keys of the loop nests in the order of calls, ``None`` for other functions; and the loop
+        nests by key, as schedules are applied to them."""
+        module = relax.transform.AttachAttrLayoutFreeBuffers()(self.body)
+        functions = _functions(module)
+        keyed = {symbol: workload_key(f) for symbol, f in functions.items()}
+        by_key = {key: functions[symbol] for symbol, key in keyed.items()}
+        return [keyed.get(symbol) for symbol in calls_of(module)], by_key
 
 
 def _functions(module: IRModule) -> dict[str, PrimFunc]:
@@ -194,9 +202,21 @@ def _kernels(again: _Recompiled, out: Path) -> tuple[Kernel, ...]:
         if symbol not in again.functions:
             continue
         texts = {"tir": again.functions[symbol].script(), **sources[symbol]}
+        record = again.scheduled.get(key or "")
+        if record is not None:
+            texts |= _loops(again, symbol, record)
         files = {kind: f"{number:04}.{kind}" for kind in texts}
         for kind, name in files.items():
             (out / name).write_text(texts[kind], encoding="utf-8")
-        record = again.scheduled.get(key or "")
         kernels.append(Kernel(symbol, key, files, record.trace if record else None))
     return tuple(kernels)
+
+
+def _loops(again: _Recompiled, symbol: str, record: DatabaseRecord) -> dict[str, str]:
+    """The decisions that made each loop of a scheduled kernel, as code of kind ``loops``."""
+    try:
+        loops = decisions_of(again.tunable[record.key], record.trace, again.functions[symbol])
+    # TVM's exceptions share no base below Exception; a profile without loops is better than none.
+    except Exception:  # noqa: BLE001
+        return {}
+    return {"loops": json.dumps(loops)}

@@ -1,0 +1,212 @@
+"""Performance of a build: its profile as groups of nodes with their shares of a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from registry.kernels.reason import is_changed, is_conversion
+from registry.selectors.results.best import best_builds
+from registry.selectors.results.profile import RECONCILED, Coverage, coverage
+from registry.tables import Build, CallSite, Graph, Profile
+
+#: A call that takes more than this part of the run it belongs to is no measurement.
+_MOST_OF_RUN = 1.5
+#: Grades of links, weakest first.
+_GRADES = ("inferred", "shared", "exact")
+TUNED = "tuned"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A call site: the nodes that one call of a build computes.
+
+    Attributes:
+        share: Of the time of a run, 0 to 1; 0 for implausible times.
+        is_plausible: Whether the time can be that of a part of the run.
+        nodes: Positions in ``graph.node`` of the ONNX file, ascending.
+        grade: The weakest grade of its links to nodes; "" without nodes.
+        workload: Key of the operator workload; "" if the compiler has none.
+        marks: ``tuned``, ``untuned``, ``conversion``, and an executed precision that is not the
+            network's.
+    """
+
+    site: CallSite
+    share: float
+    spread: float
+    is_plausible: bool
+    nodes: tuple[int, ...]
+    grade: str
+    workload: str
+    marks: tuple[str, ...]
+
+    @property
+    def sequence(self) -> int:
+        return self.site.sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """A profile, held against its own total.
+
+    Attributes:
+        groups: In the order of execution.
+        whole_ns: What shares refer to: the run, or the sum of the calls if that is longer.
+        sum_ns: Of the plausible calls.
+        attributed_ns: Of these, calls that are linked to nodes.
+        precisions: Executed precision, "" if unknown, to nanoseconds, longest first.
+        nodes: Number of nodes of the network; ``None`` if it is not known.
+    """
+
+    build: Build
+    profile: Profile
+    groups: Sequence[Group]
+    whole_ns: int
+    sum_ns: int
+    attributed_ns: int
+    precisions: dict[str, int]
+    coverage: Coverage
+    model_precision: str
+    nodes: int | None = None
+    sentinels: Sequence[Group] = field(default_factory=tuple)
+
+    @property
+    def gap_ns(self) -> int:
+        """Time between the calls; negative if the calls take longer than the run."""
+        return self.profile.total_ns - self.sum_ns
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether the sum of the calls is close to the run."""
+        return abs(self.gap_ns) <= RECONCILED * max(self.profile.total_ns, 1)
+
+    @property
+    def unattributed_ns(self) -> int:
+        return self.sum_ns - self.attributed_ns
+
+    @property
+    def between_ns(self) -> float:
+        """Time between two calls, on average."""
+        return max(self.gap_ns, 0) / max(len(self.groups), 1)
+
+    @property
+    def tuned_share(self) -> float:
+        """Of the time of all calls, that of kernels with a searched schedule."""
+        return self._share_of("tuned")
+
+    @property
+    def conversion_share(self) -> float:
+        """Of the time of all calls, that of calls that only change layouts or types."""
+        return self._share_of("conversion")
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether the runtime's compiler has workloads, so that schedules can be searched."""
+        return any(group.workload for group in self.groups)
+
+    def hottest(self, count: int) -> list[Group]:
+        """The groups that take longest."""
+        return sorted(self.groups, key=lambda one: (-one.share, one.sequence))[:count]
+
+    def group(self, sequence: int) -> Group | None:
+        """The group of that call; ``None`` if there is none."""
+        return next((one for one in self.groups if one.sequence == sequence), None)
+
+    def _share_of(self, mark: str) -> float:
+        marked = sum(one.site.median_ns for one in self.groups if mark in one.marks)
+        return marked / self.sum_ns if self.sum_ns > 0 else 0.0
+
+
+def profiled_builds(graph: Graph) -> list[Build]:
+    """Published builds of a network with a profile, with target and record: real targets first,
+    then by ratio."""
+    rows = Build.objects.filter(graph=graph, withdrawn_at=None, profile__isnull=False)
+    rows = rows.select_related("target", "profile", "record__device")
+    rows = rows.defer("record__document", "record__envelope", "provenance")
+    return sorted(rows, key=lambda one: (one.target.is_emulated, one.ratio, one.pk))
+
+
+def default_build(builds: Sequence[Build], target: str = "") -> Build | None:
+    """The build that a page shows first: the best of the target, or of the target with most
+    profiles."""
+    on_target = [build for build in builds if not target or build.target.slug == target]
+    if not target and on_target:
+        slugs = [build.target.slug for build in on_target]
+        real = {build.target.slug for build in on_target if not build.target.is_emulated}
+        slug = max(slugs, key=lambda one: (one in real, slugs.count(one), -slugs.index(one)))
+        on_target = [build for build in on_target if build.target.slug == slug]
+    best = best_builds({build.graph_id for build in on_target})
+    return next((build for build in on_target if build.pk in best), next(iter(on_target), None))
+
+
+def performance_of(build: Build, profile: Profile, *, nodes: int | None = None) -> Performance:
+    """The profile of a build as groups; ``nodes`` is the number of nodes of its network."""
+    sites = list(profile.call_sites.select_related("kernel").order_by("sequence"))
+    total = max(profile.total_ns, 0)
+    plausible = [is_plausible(site, total) for site in sites]
+    sum_ns = sum(site.median_ns for site, fits in zip(sites, plausible, strict=True) if fits)
+    whole = max(total, sum_ns, 1)
+    precision = model_precision_of(build.graph)
+    groups = [
+        _group(site, whole, precision, fits=fits)
+        for site, fits in zip(sites, plausible, strict=True)
+    ]
+    spent: dict[str, int] = {}
+    for group in groups:
+        if group.is_plausible:
+            name = group.site.precision
+            spent[name] = spent.get(name, 0) + group.site.median_ns
+    return Performance(
+        build=build,
+        profile=profile,
+        groups=groups,
+        whole_ns=whole,
+        sum_ns=sum_ns,
+        attributed_ns=sum(one.site.median_ns for one in groups if one.nodes and one.is_plausible),
+        precisions=dict(sorted(spent.items(), key=lambda item: -item[1])),
+        coverage=coverage(profile, sites),
+        model_precision=precision,
+        nodes=nodes,
+        sentinels=[one for one in groups if not one.is_plausible],
+    )
+
+
+def is_plausible(site: CallSite, total_ns: int) -> bool:
+    """Whether a call's time can be part of a run: not negative, not a sentinel such as 1e10 s."""
+    if site.median_ns < 0 or site.mad_ns < 0:
+        return False
+    return total_ns <= 0 or site.median_ns <= _MOST_OF_RUN * total_ns
+
+
+def model_precision_of(graph: Graph) -> str:
+    """Element type of the network's floating-point inputs, else of its outputs; "" if none."""
+    signature: dict[str, Any] = graph.signature
+    for side in ("inputs", "outputs"):
+        for tensor in signature.get(side, ()):
+            if "float" in str(tensor.get("dtype", "")):
+                return str(tensor["dtype"])
+    return ""
+
+
+def _group(site: CallSite, whole_ns: int, model_precision: str, *, fits: bool) -> Group:
+    grades = [node["grade"] for node in site.nodes]
+    kernel = site.kernel
+    workload = kernel.workload if kernel is not None else ""
+    marks = []
+    if site.implementation == TUNED:
+        marks.append("tuned")
+    elif workload:
+        marks.append("untuned")
+    if is_conversion(site.operator):
+        marks.append("conversion")
+    if is_changed(site.precision, model_precision):
+        marks.append(site.precision)
+    return Group(
+        site=site,
+        share=site.median_ns / whole_ns if fits else 0.0,
+        spread=site.mad_ns / whole_ns if fits else 0.0,
+        is_plausible=fits,
+        nodes=tuple(sorted({node["index"] for node in site.nodes})),
+        grade=min(grades, key=_GRADES.index) if grades else "",
+        workload=workload,
+        marks=tuple(marks),
+    )

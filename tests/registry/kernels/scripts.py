@@ -1,0 +1,60 @@
+"""The loop nest and the assembly of small kernels, as compilers write them."""
+
+#: A matrix product of 64 x 32 by 32 x 48, tiled, with the rows in parallel.
+TIR = """# from tvm.script import tirx as T
+
+@T.prim_func(private=True)
+def main(a: T.Buffer((T.int64(64), T.int64(32)), "float32"), b: T.Buffer((T.int64(32), T.int64(48)), "float32"), c: T.Buffer((T.int64(64), T.int64(48)), "float32")):
+    T.func_attr({"tirx.is_scheduled": True})
+    # with T.sblock("root"):
+    for i_0 in T.parallel(T.int64(8), annotations={"pragma_auto_unroll_max_step": 16}):
+        for j_0, i_1 in T.grid(T.int64(3), T.int64(8)):
+            for k in range(T.int64(32)):
+                for j_1 in T.vectorized(T.int64(16)):
+                    with T.sblock("c"):
+                        v_i = T.axis.spatial(T.int64(64), i_0 * T.int64(8) + i_1)
+                        v_j = T.axis.spatial(T.int64(48), j_0 * T.int64(16) + j_1)
+                        v_k = T.axis.reduce(T.int64(32), k)
+                        T.reads(c[v_i, v_j], a[v_i, v_k], b[v_k, v_j])
+                        T.writes(c[v_i, v_j])
+                        c[v_i, v_j] = c[v_i, v_j] + a[v_i, v_k] * b[v_k, v_j]
+        for j in T.unroll(T.int64(5)):
+            with T.sblock("d"):
+                v_j = T.axis.remap("S", [j])
+                T.reads(c[0:8, v_j])
+                T.writes(c[0:8, v_j])
+                c[0, v_j] = T.float32(0.0)
+"""  # noqa: E501  as TVM writes it
+
+#: An outer loop around a loop of fused multiply-adds, and one of scalars.
+X86 = """__tvm_ffi_kernel:
+.Lfunc_begin0:
+	movq	%rdi, %rax
+.LBB0_1:
+	vmovups	(%rsi), %zmm0
+.LBB0_2:
+	vfmadd231ps	(%rdx), %zmm0, %zmm1
+	vfmadd231ps	64(%rdx), %zmm0, %zmm2
+	vmulps	%ymm3, %ymm4, %ymm5
+	addq	$64, %rdx
+	jne	.LBB0_2
+	decq	%rcx
+	jne	.LBB0_1
+.LBB0_3:
+	vaddss	(%rdi), %xmm0, %xmm0
+	cmpq	%rax, %rdi
+	jb	.LBB0_3
+	callq	*(%rax)
+	retq
+"""
+
+ARM = """kernel:
+.LBB0_1:
+	ldr	q1, [x1], #16
+	fmla	v0.4s, v1.4s, v2.4s
+	fadd	s3, s3, s4
+	subs	x2, x2, #1
+	b.ne	.LBB0_1
+	bl	memset
+	ret
+"""
