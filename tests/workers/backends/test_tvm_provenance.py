@@ -190,7 +190,7 @@ def test_tuned_calls_bring_their_schedule_and_are_traced_as_well(tmp_path: Path)
 
 
 def check_loops(kernel: Kernel, folder: Path) -> None:
-    """Each loop of a scheduled kernel comes from the decisions that give its number of iterations."""
+    """Each loop of a scheduled kernel is linked to the decisions that give its extent."""
     loops = json.loads((folder / kernel.code["loops"]).read_text())
     written = loops_of((folder / kernel.code["tir"]).read_text())
     assert [(loop["name"], loop["extent"]) for loop in loops] == [
