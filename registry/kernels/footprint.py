@@ -14,7 +14,7 @@ _BYTES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RegionBlock:
     """A block: the numbers of the loops around it, its axes, the buffer regions it touches."""
 
     loops: tuple[int, ...]
@@ -28,7 +28,7 @@ def bytes_of(dtype: str) -> int:
 
 
 def footprint(
-    blocks: Iterable[Block],
+    blocks: Iterable[RegionBlock],
     extents: Mapping[int, tuple[str, int | None]],
     sizes: Mapping[str, int],
 ) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from registry.kernels.footprint import Block, bytes_of, footprint
+from registry.kernels.footprint import RegionBlock, bytes_of, footprint
 from registry.kernels.syntax import integer, name_of, string_of
 
 LoopKind = Literal["serial", "parallel", "vectorised", "unrolled", "thread"]
@@ -73,7 +73,7 @@ class _Open:
     unroll: int | None
     inner: int = 0
     # Index intervals are computed for these: statements of reads and writes inside.
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[RegionBlock] = field(default_factory=list)
 
 
 def loops_of(text: str) -> list[Loop]:
@@ -138,7 +138,7 @@ class _Reader:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(attr="reads" | "writes")) as call):
                     regions += _subscripts(call.args)
         if regions:
-            made = Block(tuple(around), block, regions)
+            made = RegionBlock(tuple(around), block, regions)
             for number in around:
                 self._open[number].blocks.append(made)
 
