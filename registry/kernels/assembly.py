@@ -88,8 +88,8 @@ def machine_loops(text: str) -> list[MachineLoop]:
     for number, line in enumerate(lines, 1):
         if label := _LABEL.match(line):
             labels[label[1]] = number
-        elif (found := _INSTRUCTION.match(line)) and _JUMP.match(found[1]):
-            place = (found[2] or "").split("#")[0].split(",")[-1].strip()
+        elif (match := _INSTRUCTION.match(line)) and _JUMP.match(match[1]):
+            place = (match[2] or "").split("#")[0].split(",")[-1].strip()
             if labels.get(place, number) < number:
                 ends[place] = number
     spans = sorted(
@@ -115,10 +115,10 @@ def _mix(lines: Sequence[str], architecture: Architecture) -> InstructionMix:
     counts: Counter[str] = Counter()
     widths: Counter[int] = Counter()
     for line in lines:
-        found = _INSTRUCTION.match(line)
-        if not found:
+        match = _INSTRUCTION.match(line)
+        if not match:
             continue
-        name, operands = found[1], found[2] or ""
+        name, operands = match[1], match[2] or ""
         counts["total"] += 1
         counts["calls"] += name in {"call", "callq", "bl", "blr"}
         kind, bits = (_x86 if architecture == "x86-64" else _arm)(name, operands)

@@ -14,25 +14,25 @@ def evaluated(node: ast.expr, domains: Mapping[str, Interval | None]) -> Interva
     Args:
         domains: Interval of each name; names that are missing or ``None`` are unbounded.
     """
-    found: Interval | None = None
+    bounds: Interval | None = None
     match node:
         case ast.Constant(value=int() as value):
-            found = (value, value)
+            bounds = (value, value)
         case ast.Name(id=name):
-            found = domains.get(name)
+            bounds = domains.get(name)
         # ``T.int64(8)``, ``T.Cast("int64", x)``.
         case ast.Call(func=ast.Attribute(attr="Cast"), args=[_, inner]):
-            found = evaluated(inner, domains)
+            bounds = evaluated(inner, domains)
         case ast.Call(func=ast.Attribute(attr=name), args=[inner]) if name.startswith("int"):
-            found = evaluated(inner, domains)
+            bounds = evaluated(inner, domains)
         case ast.Call(func=ast.Attribute(attr="min" | "max" as name), args=[left, right]):
-            found = _extreme(name, evaluated(left, domains), evaluated(right, domains))
+            bounds = _extreme(name, evaluated(left, domains), evaluated(right, domains))
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             negated = evaluated(inner, domains)
-            found = None if negated is None else (-negated[1], -negated[0])
+            bounds = None if negated is None else (-negated[1], -negated[0])
         case ast.BinOp(left=left, op=operator, right=right):
-            found = _binary(operator, evaluated(left, domains), evaluated(right, domains))
-    return found
+            bounds = _binary(operator, evaluated(left, domains), evaluated(right, domains))
+    return bounds
 
 
 def _extreme(name: str, left: Interval | None, right: Interval | None) -> Interval | None:
@@ -47,20 +47,20 @@ def _binary(
 ) -> Interval | None:
     if left is None or right is None:
         return None
-    found: Interval | None = None
+    bounds: Interval | None = None
     match operator:
         case ast.Add():
-            found = left[0] + right[0], left[1] + right[1]
+            bounds = left[0] + right[0], left[1] + right[1]
         case ast.Sub():
-            found = left[0] - right[1], left[1] - right[0]
+            bounds = left[0] - right[1], left[1] - right[0]
         case ast.Mult():
             products = [one * other for one in left for other in right]
-            found = min(products), max(products)
+            bounds = min(products), max(products)
         case ast.FloorDiv() if right[0] > 0:
             quotients = [one // other for one in left for other in right]
-            found = min(quotients), max(quotients)
+            bounds = min(quotients), max(quotients)
         case ast.Mod() if right[0] == right[1] > 0:
             divisor = right[0]
             whole = left[0] // divisor == left[1] // divisor
-            found = (left[0] % divisor, left[1] % divisor) if whole else (0, divisor - 1)
-    return found
+            bounds = (left[0] % divisor, left[1] % divisor) if whole else (0, divisor - 1)
+    return bounds

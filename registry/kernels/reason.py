@@ -128,19 +128,19 @@ def _schedule(evidence: Evidence) -> Reason:
     if not evidence.is_schedulable:
         text = "Kernels of this runtime have no schedules that the hub could search."
         return Reason("untuned", "not", title, text, "schedule")
-    known = evidence.best_known_ns
+    best = evidence.best_known_ns
     if evidence.is_scheduled:
         text = "It runs with a confirmed schedule."
-        if known and known < 0.8 * evidence.time_ns:
-            text += f" The same workload was confirmed at {known / 1e3:.4g} µs."
+        if best and best < 0.8 * evidence.time_ns:
+            text += f" The same workload was confirmed at {best / 1e3:.4g} µs."
         return Reason("untuned", "not", title, text, "schedule")
-    if known is None:
+    if best is None:
         text = "It runs with the compiler's default; no schedule was confirmed for its workload."
         return Reason("untuned", "applies", title, text, "schedule")
-    saving = max(evidence.share * (1 - known / evidence.time_ns), 0.0) if evidence.time_ns else None
+    saving = max(evidence.share * (1 - best / evidence.time_ns), 0.0) if evidence.time_ns else None
     text = (
         f"It runs with the compiler's default in {evidence.time_ns / 1e3:.4g} µs; the same "
-        f"workload was confirmed at {known / 1e3:.4g} µs on this target."
+        f"workload was confirmed at {best / 1e3:.4g} µs on this target."
     )
     return Reason("untuned", "applies", title, text, "schedule", saving)
 

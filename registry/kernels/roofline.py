@@ -69,7 +69,7 @@ def roofline_of(
 ) -> Roofline | None:
     """A roofline; ``None`` unless all of its numbers are known and positive; ``flops`` may be 0."""
     numbers = (traffic, time_ns, peak, bandwidth)
-    known = [number for number in numbers if number is not None and number > 0]
-    if len(known) < len(numbers) or flops is None or flops < 0:
+    positive = [number for number in numbers if number is not None and number > 0]
+    if len(positive) < len(numbers) or flops is None or flops < 0:
         return None
-    return Roofline(flops, *known)
+    return Roofline(flops, *positive)

@@ -189,8 +189,8 @@ class _Reader:
     def _buffer(self, name: str, shape: ast.expr | None) -> None:
         """Note the bytes of an element of a buffer."""
         if isinstance(shape, ast.Call):
-            given = [*shape.args[1:2], *(k.value for k in shape.keywords if k.arg == "dtype")]
-            self._sizes[name] = bytes_of(string_of(given[0]) if given else "float32")
+            types = [*shape.args[1:2], *(k.value for k in shape.keywords if k.arg == "dtype")]
+            self._sizes[name] = bytes_of(string_of(types[0]) if types else "float32")
 
     def _trips(self, loop: _Open) -> int | None:
         trips, current = 1, loop

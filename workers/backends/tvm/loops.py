@@ -43,16 +43,18 @@ def decisions_of(before: PrimFunc, trace: Any, after: PrimFunc) -> list[dict[str
     origins = _origins(before, trace)
     scheduled = loops_of(_replayed(before, trace, len(trace[0])).mod["main"])
     final = loops_of(after)
-    found: dict[int, list[Origin]] = {}
+    by_position: dict[int, list[Origin]] = {}
     matcher = SequenceMatcher(None, _shapes(scheduled), _shapes(final), autojunk=False)
     for start, at, size in matcher.get_matching_blocks():
-        found.update({at + n: origins[start + n] for n in range(size)})
+        by_position.update({at + n: origins[start + n] for n in range(size)})
     unroll = _unroll_decision(trace[0])
     return [
         {
             "name": str(loop.loop_var.name),
             "extent": extent_of(loop),
-            "decisions": [{"instruction": i, "result": n} for i, n in found.get(position, [])],
+            "decisions": [
+                {"instruction": i, "result": n} for i, n in by_position.get(position, [])
+            ],
             "unroll": unroll if _is_unrolled(loop) else None,
         }
         for position, loop in enumerate(final)
@@ -118,25 +120,25 @@ def _origins(before: PrimFunc, trace: Any) -> list[list[Origin]]:
 
 def _by_loop(state: Schedule, instructions: list[Any], names: _Names) -> dict[int, list[Origin]]:
     """Decisions by the variable of each loop that exists in a state of the schedule."""
-    found: dict[int, list[Origin]] = {}
+    by_variable: dict[int, list[Origin]] = {}
     for name, value in _values(state, instructions).items():
         origins = names.origins.get(name)
         loop = _loop(state, value) if origins else None
         if origins and loop is not None:
-            found.setdefault(hash(loop.loop_var), origins)
+            by_variable.setdefault(hash(loop.loop_var), origins)
     loops = loops_of(state.mod["main"])
-    by_name = {str(loop.loop_var.name): found.get(hash(loop.loop_var), []) for loop in loops}
+    by_name = {str(loop.loop_var.name): by_variable.get(hash(loop.loop_var), []) for loop in loops}
     for loop in loops:
         name = str(loop.loop_var.name)
         blocks = {str(block.name_hint) for block in _blocks(loop.body)}
-        if hash(loop.loop_var) in found:
+        if hash(loop.loop_var) in by_variable:
             continue
         # The initialisation of a reduction repeats the spatial loops of the reduction itself.
         if name.endswith("_init") and by_name.get(name.removesuffix("_init")):
-            found[hash(loop.loop_var)] = by_name[name.removesuffix("_init")]
+            by_variable[hash(loop.loop_var)] = by_name[name.removesuffix("_init")]
         elif len(blocks) == 1 and (place := names.moved.get(next(iter(blocks)))):
-            found[hash(loop.loop_var)] = [place]
-    return found
+            by_variable[hash(loop.loop_var)] = [place]
+    return by_variable
 
 
 def _loop(state: Schedule, value: Any) -> For | None:
