@@ -123,6 +123,8 @@ CODES: dict[str, str] = {
     "build_not_found": "No such build",
     "topology_not_found": "Not drawn",
     "profile_not_found": "No profile known",
+    "group_not_found": "No such call in the profile",
+    "kernel_code_not_found": "No such code of a kernel",
     "record_not_found": "No such record",
     "attestation_not_found": "Not signed",
     "token_not_found": "No such token",

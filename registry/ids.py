@@ -34,8 +34,8 @@ RESERVED_NAMESPACES = frozenset({
     "logout", "metrics", "models", "new", "oai", "oauth", "organisations", "organizations", "pages",
     "papers", "policy", "readyz", "records", "resolve", "robots", "robots.txt", "schema", "search",
     "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces", "static", "targets",
-    "terms", "tokens", "trials", "tuning", "undefined", "uploads", "user", "users", "v1",
-    "well-known", "xet",
+    "terms", "tokens", "trials", "tune-next", "tuning", "undefined", "uploads", "user", "users",
+    "v1", "well-known", "xet",
 })  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from hub.pages import (
     mlmodel,
     organisation,
     password,
+    performance,
     person,
     record,
     run,
@@ -36,6 +37,7 @@ from hub.pages import (
     target,
     targetform,
     topology,
+    tunenext,
     views,
     webhook,
 )
@@ -82,6 +84,8 @@ _SHARED: list[tuple[str, str, View]] = [
 _BUILT: list[tuple[str, str, View]] = [
     ("builds", "/builds", mlmodel.builds),
     ("graph", "/graph", topology.graph),
+    ("perf", "/perf", performance.performance),
+    ("perf-group", "/perf/groups/<int:sequence>", performance.group),
     ("jobs", "/jobs", mlmodel.jobs),
     ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),
@@ -113,6 +117,7 @@ urlpatterns = [
     path("targets", target.targets, name="targets"),
     path("targets/new", targetform.new, name="target-new"),
     path("targets/<slug:slug>", target.target, name="target"),
+    path("tune-next", tunenext.tune_next_page, name="tune-next"),
     path("jobs", job.jobs, name="jobs"),
     path("jobs/<uuid:uuid>", job.job, name="job"),
     path("jobs/<uuid:uuid>/cancel", job.cancel, name="job-cancel"),

@@ -120,7 +120,9 @@ def profiled_builds(graph: Graph) -> list[Build]:
     """Published builds of a network with a profile, with target and record: real targets first,
     then by ratio."""
     rows = Build.objects.filter(graph=graph, withdrawn_at=None, profile__isnull=False)
-    rows = rows.select_related("target", "profile", "record__device")
+    rows = rows.select_related(
+        "target", "profile", "record__device", "graph__revision__mlmodel__namespace"
+    )
     rows = rows.defer("record__document", "record__envelope", "provenance")
     return sorted(rows, key=lambda one: (one.target.is_emulated, one.ratio, one.pk))
 

@@ -47,7 +47,7 @@ def node_times(profiles: Sequence[Profile]) -> list[NodeTime]:
     cannot be divided among them.
     """
     sites = [list(profile.call_sites.order_by("sequence")) for profile in profiles]
-    roots = _groups(_positions(site) for rows in sites for site in rows)
+    roots = groups_of(_positions(site) for rows in sites for site in rows)
     times: dict[int, list[int]] = {}
     operators: dict[int, dict[str, None]] = {}
     for number, rows in enumerate(sites):
@@ -69,8 +69,8 @@ def _positions(site: CallSite) -> list[int]:
     return [node["index"] for node in site.nodes]
 
 
-def _groups(sets: Iterable[Sequence[int]]) -> dict[int, int]:
-    """Node to the representative of its group: the classes that the sets connect."""
+def groups_of(sets: Iterable[Sequence[int]]) -> dict[int, int]:
+    """Node to the representative of its group: the classes that sets of nodes connect."""
     parents: dict[int, int] = {}
 
     def root(node: int) -> int:

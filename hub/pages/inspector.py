@@ -1,0 +1,179 @@
+"""The inspector of a group: its facts, and one of several tabs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from hub.pages.addresses import address
+from hub.pages.kernelview import code_context, loops_context
+from registry.kernels.reason import Reason
+from registry.selectors.access import Actor
+from registry.selectors.analysis.buildpeer import build_comparison
+from registry.selectors.analysis.groupevidence import evidence_of
+from registry.selectors.analysis.kernelcode import KINDS
+from registry.selectors.analysis.performance import Group, Performance, profiled_builds
+from registry.selectors.analysis.scheduledecision import decisions_of
+from registry.selectors.analysis.work import NetworkWork
+from registry.selectors.analysis.workloadpeer import confirmed_of, workload_peers
+from registry.tables import MLModel
+
+TABS = {
+    "why": "Why",
+    "loops": "Loops",
+    "code": "Kernel",
+    "asm": "Assembly",
+    "schedule": "Schedule",
+    "peers": "Peers",
+}
+#: The tab that shows the numbers of a reason.
+_TAB_OF = {"facts": "why", "loops": "loops", "asm": "asm", "schedule": "schedule", "peers": "peers"}
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorTab:
+    """A tab: its page, and the address of the fragment that htmx fetches."""
+
+    key: str
+    title: str
+    page: str
+    fragment: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorLinks:
+    """Addresses of the inspector of a group.
+
+    Attributes:
+        beside: Whether it stands beside the graph, on the page of the model.
+    """
+
+    mlmodel: MLModel
+    build: str
+    sequence: int
+    revision: str
+    beside: bool
+
+    def page(self, **query: str) -> str:
+        """The page with this inspector."""
+        more = {"build": self.build, **query} | (
+            {"revision": self.revision} if self.revision else {}
+        )
+        if self.beside:
+            more["group"] = str(self.sequence)
+            return f"{address(self.mlmodel, 'perf')}?{urlencode(more)}"
+        return f"{address(self.mlmodel, 'perf-group', self.sequence)}?{urlencode(more)}"
+
+    def fragment(self, **query: str) -> str:
+        """The inspector alone, for htmx."""
+        more = {"build": self.build, **query} | (
+            {"revision": self.revision} if self.revision else {}
+        )
+        if self.beside:
+            more["beside"] = "1"
+        return f"{address(self.mlmodel, 'perf-group', self.sequence)}?{urlencode(more)}"
+
+
+def inspector(
+    actor: Actor,
+    performance: Performance,
+    group: Group,
+    work: NetworkWork | None,
+    links: InspectorLinks,
+    query: Mapping[str, str],
+    *,
+    may_see_code: bool,
+) -> dict[str, Any]:
+    """The context of the inspector's template.
+
+    Args:
+        query: Parameters of the address: ``tab`` and ``kind`` (of code).
+        may_see_code: Whether ``actor`` may fetch the model's files, which code tells about.
+    """
+    tab = query.get("tab", "why") if query.get("tab") in TABS else "why"
+    facts = evidence_of(actor, performance, group, work)
+    context: dict[str, Any] = {
+        "group": group,
+        "site": group.site,
+        "links": links,
+        "view": tab,
+        "tabs": [
+            InspectorTab(key, title, links.page(tab=key), links.fragment(tab=key), key == tab)
+            for key, title in TABS.items()
+        ],
+        "nodes": _nodes(group, work),
+        "label": label_of(group, work),
+        "evidence": facts.evidence,
+        "roofline": facts.roofline,
+        "roofs": facts.roofs,
+        "calls_of_kernel": _calls_of_kernel(performance, group),
+        "may_see_code": may_see_code,
+    }
+    match tab:
+        case "why":
+            context["reasons"] = [(one, _place(one, links)) for one in facts.reasons]
+        case "loops" if may_see_code:
+            context |= loops_context(facts)
+        case "code" | "asm" if may_see_code:
+            context |= code_context(facts, tab, query.get("kind", ""))
+            context["kinds"] = [
+                InspectorTab(
+                    one,
+                    KINDS[one],
+                    links.page(tab=tab, kind=one),
+                    links.fragment(tab=tab, kind=one),
+                    one == context["kind"],
+                )
+                for one in context.get("kinds", ())
+            ]
+        case "schedule":
+            context["decisions"] = decisions_of(group.site.kernel)
+            context["confirmed"] = confirmed_of(actor, group.workload) if group.workload else []
+        case "peers":
+            target = performance.build.target_id
+            builds = [
+                build
+                for build in profiled_builds(performance.build.graph)
+                if build.target_id == target
+            ]
+            context["comparison"] = build_comparison(builds, group.nodes)
+            context["peers"] = workload_peers(actor, group.workload, but=links.mlmodel)
+    return context
+
+
+def label_of(group: Group, work: NetworkWork | None) -> str:
+    """``Conv + Relu`` by the nodes of a group, else the runtime's name of the operator."""
+    return (work.label(group.nodes) if work else "") or group.site.operator
+
+
+def _nodes(group: Group, work: NetworkWork | None) -> list[tuple[int, str, str, str]]:
+    """Position, name, operator and grade of each node."""
+    nodes = sorted({(node["index"], node["grade"]) for node in group.site.nodes})
+    if work is None:
+        return [(index, "", "", grade) for index, grade in nodes]
+    return [
+        (
+            index,
+            work.names[index] if index < len(work) else "",
+            work.operators[index] if index < len(work) else "",
+            grade,
+        )
+        for index, grade in nodes
+    ]
+
+
+def _calls_of_kernel(performance: Performance, group: Group) -> list[Group]:
+    """Other groups that run the same kernel."""
+    kernel = group.site.kernel_id
+    if kernel is None:
+        return []
+    return [one for one in performance.groups if one.site.kernel_id == kernel and one is not group]
+
+
+def _place(reason: Reason, links: InspectorLinks) -> tuple[str, str, str]:
+    """Page, fragment and title of the tab with the numbers of a reason; "" if they are here."""
+    tab = _TAB_OF[reason.place]
+    if tab == "why":
+        return "", "", ""
+    return links.page(tab=tab), links.fragment(tab=tab), TABS[tab]
