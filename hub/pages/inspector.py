@@ -10,7 +10,7 @@ from hub.pages.kernelview import code_context, loops_context
 from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
 from registry.selectors.analysis.buildpeer import build_comparison
-from registry.selectors.analysis.groupevidence import evidence_of
+from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of
 from registry.selectors.analysis.kernelcode import KINDS
 from registry.selectors.analysis.performance import Group, Performance, profiled_builds
 from registry.selectors.analysis.scheduledecision import decisions_of
@@ -26,6 +26,7 @@ TABS = {
     "schedule": "Schedule",
     "peers": "Peers",
 }
+_CODE_TABS = frozenset({"loops", "code", "asm"})
 #: The tab that shows the numbers of a reason.
 _TAB_OF = {"facts": "why", "loops": "loops", "asm": "asm", "schedule": "schedule", "peers": "peers"}
 
@@ -110,36 +111,52 @@ def inspector(
         "calls_of_kernel": _calls_of_kernel(performance, group),
         "may_see_code": may_see_code,
     }
+    if may_see_code or tab not in _CODE_TABS:
+        context |= _tab(actor, performance, facts, links, tab, query.get("kind", ""))
+    return context
+
+
+def _tab(
+    actor: Actor,
+    performance: Performance,
+    facts: GroupEvidence,
+    links: InspectorLinks,
+    tab: str,
+    kind: str,
+) -> dict[str, Any]:
+    """What the template of a tab shows."""
+    group = facts.group
     match tab:
         case "why":
-            context["reasons"] = [(one, _place(one, links)) for one in facts.reasons]
-        case "loops" if may_see_code:
-            context |= loops_context(facts)
-        case "code" | "asm" if may_see_code:
-            context |= code_context(facts, tab, query.get("kind", ""))
-            context["kinds"] = [
-                InspectorTab(
-                    one,
-                    KINDS[one],
-                    links.page(tab=tab, kind=one),
-                    links.fragment(tab=tab, kind=one),
-                    one == context["kind"],
-                )
-                for one in context.get("kinds", ())
-            ]
+            return {"reasons": [(one, _place(one, links)) for one in facts.reasons]}
+        case "loops":
+            return loops_context(facts)
+        case "code" | "asm":
+            shown = code_context(facts, tab, kind)
+            return shown | {"kinds": _kinds(links, tab, shown)}
         case "schedule":
-            context["decisions"] = decisions_of(group.site.kernel)
-            context["confirmed"] = confirmed_of(actor, group.workload) if group.workload else []
-        case "peers":
-            target = performance.build.target_id
-            builds = [
-                build
-                for build in profiled_builds(performance.build.graph)
-                if build.target_id == target
-            ]
-            context["comparison"] = build_comparison(builds, group.nodes)
-            context["peers"] = workload_peers(actor, group.workload, but=links.mlmodel)
-    return context
+            confirmed = confirmed_of(actor, group.workload) if group.workload else []
+            return {"decisions": decisions_of(group.site.kernel), "confirmed": confirmed}
+    target = performance.build.target_id
+    builds = [one for one in profiled_builds(performance.build.graph) if one.target_id == target]
+    return {
+        "comparison": build_comparison(builds, group.nodes),
+        "peers": workload_peers(actor, group.workload, but=links.mlmodel),
+    }
+
+
+def _kinds(links: InspectorLinks, tab: str, shown: Mapping[str, Any]) -> list[InspectorTab]:
+    """The kinds of code that a kernel has, as links."""
+    return [
+        InspectorTab(
+            one,
+            KINDS[one],
+            links.page(tab=tab, kind=one),
+            links.fragment(tab=tab, kind=one),
+            one == shown["kind"],
+        )
+        for one in shown.get("kinds", ())
+    ]
 
 
 def label_of(group: Group, work: NetworkWork | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from hub.pages.listing import listing
 from registry.errors import NotFound
 from registry.kernels.assembly import MachineLoop, machine_loops
-from registry.kernels.tir import Loop
+from registry.kernels.tir import KernelLoop
 from registry.selectors.analysis.groupevidence import GroupEvidence
 from registry.selectors.analysis.kernelcode import kernel_text, kinds_of, loop_decisions
 from registry.selectors.analysis.scheduledecision import ScheduleDecision, decisions_of
@@ -29,7 +29,7 @@ class LoopRow:
         is_odd: Whether it is vectorised and does not fill whole vectors.
     """
 
-    loop: Loop
+    loop: KernelLoop
     decisions: list[tuple[ScheduleDecision, str]]
     unroll: ScheduleDecision | None
     is_odd: bool
@@ -85,7 +85,7 @@ def _named(
 
 
 def _row(
-    loop: Loop,
+    loop: KernelLoop,
     stored: Mapping[str, Any],
     decisions: Mapping[int, ScheduleDecision],
     lanes: int | None,
@@ -100,7 +100,7 @@ def _row(
     return LoopRow(loop, made, unroll, is_odd)
 
 
-def _lines_of(loops: Sequence[Loop]) -> dict[int, list[int]]:
+def _lines_of(loops: Sequence[KernelLoop]) -> dict[int, list[int]]:
     """The loops of each line of the text: those it opens, else the innermost around it."""
     lines: dict[int, list[int]] = {}
     for loop in loops:

@@ -7,7 +7,7 @@ from hub.templatetags.figures import count, latency, percent
 from registry.selectors.analysis.performance import Group, Performance
 
 
-class Row(Protocol):
+class OverlayRow(Protocol):
     """A group with its label and its operations per second."""
 
     @property
@@ -22,7 +22,7 @@ _UNITS = {"time": "ns", "share": "%", "rate": "FLOP/s"}
 _NAMES = {"time": "time", "share": "share of time", "rate": "operations per second"}
 
 
-def overlay(subject: Performance, rows: Sequence[Row], metric: str) -> dict[str, Any]:
+def overlay(subject: Performance, rows: Sequence[OverlayRow], metric: str) -> dict[str, Any]:
     """The overlay of ``partials/graph.html``; groups without nodes are left out.
 
     Implausible times have no value, so that they are drawn as "no data".
@@ -47,7 +47,7 @@ def overlay(subject: Performance, rows: Sequence[Row], metric: str) -> dict[str,
     }
 
 
-def _value(row: Row, metric: str) -> float | None:
+def _value(row: OverlayRow, metric: str) -> float | None:
     if not row.group.is_plausible:
         return None
     match metric:
@@ -58,7 +58,7 @@ def _value(row: Row, metric: str) -> float | None:
     return row.rate
 
 
-def _text(row: Row, metric: str) -> str:
+def _text(row: OverlayRow, metric: str) -> str:
     if not row.group.is_plausible:
         return "no valid time"
     match metric:

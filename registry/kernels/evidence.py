@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from registry.kernels.assembly import InstructionMix
 from registry.kernels.roofline import Roofline
-from registry.kernels.tir import Loop
+from registry.kernels.tir import KernelLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Evidence:
     model_precision: str = ""
     roofline: Roofline | None = None
     mix: InstructionMix | None = None
-    loops: Sequence[Loop] = ()
+    loops: Sequence[KernelLoop] = ()
     lanes: int | None = None
     is_schedulable: bool = False
     is_scheduled: bool = False

@@ -27,7 +27,7 @@ _KINDS: dict[str, LoopKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class KernelLoop:
     """A loop of a kernel.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Open:
     blocks: list[RegionBlock] = field(default_factory=list)
 
 
-def loops_of(text: str) -> list[Loop]:
+def loops_of(text: str) -> list[KernelLoop]:
     """Loops of a kernel in the order of the text; empty if it cannot be parsed."""
     if len(text) > MOST_CHARACTERS:
         return []
@@ -101,9 +101,9 @@ class _Reader:
             self._buffer(argument.arg, argument.annotation)
         self._body(node.body, [])
 
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[KernelLoop]:
         return [
-            Loop(
+            KernelLoop(
                 number=number,
                 parent=one.parent,
                 depth=one.depth,

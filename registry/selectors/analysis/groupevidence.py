@@ -7,7 +7,7 @@ from registry.kernels.assembly import InstructionMix, mix_of
 from registry.kernels.evidence import Evidence
 from registry.kernels.reason import Reason, reasons_of
 from registry.kernels.roofline import Roofline, roofline_of
-from registry.kernels.tir import Loop, loops_of
+from registry.kernels.tir import KernelLoop, loops_of
 from registry.selectors.access import Actor
 from registry.selectors.analysis.kernelcode import kernel_text
 from registry.selectors.analysis.performance import Group, Performance
@@ -36,7 +36,7 @@ class GroupEvidence:
     group: Group
     evidence: Evidence
     reasons: list[Reason]
-    loops: list[Loop]
+    loops: list[KernelLoop]
     roofs: Roofs | None
 
     @property

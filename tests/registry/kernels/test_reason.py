@@ -9,7 +9,7 @@ from registry.kernels.assembly import InstructionMix
 from registry.kernels.evidence import Evidence
 from registry.kernels.reason import Reason, is_changed, is_conversion, reasons_of
 from registry.kernels.roofline import Roofline, roofline_of
-from registry.kernels.tir import Loop, loops_of
+from registry.kernels.tir import KernelLoop, loops_of
 from tests.registry.kernels.scripts import TIR
 
 #: 1 GFLOP and 1 MB in 10 ms, on a device of 1 TFLOP/s and 100 GB/s: the roof is 1 ms.
@@ -33,7 +33,7 @@ def answer(evidence: Evidence, code: str) -> Reason:
     return next(one for one in reasons_of(evidence) if one.code == code)
 
 
-def vectorised(extent: int) -> tuple[Loop, ...]:
+def vectorised(extent: int) -> tuple[KernelLoop, ...]:
     return tuple(
         replace(loop, extent=extent) if loop.kind == "vectorised" else loop
         for loop in loops_of(TIR)

@@ -7,16 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.kernels.interval import evaluated
-from registry.kernels.tir import MOST_CHARACTERS, Loop, loops_of
+from registry.kernels.tir import MOST_CHARACTERS, KernelLoop, loops_of
 from tests.registry.kernels.scripts import TIR
 
 
 @pytest.fixture(scope="module")
-def loops() -> dict[str, Loop]:
+def loops() -> dict[str, KernelLoop]:
     return {loop.name: loop for loop in loops_of(TIR)}
 
 
-def test_loops_come_in_the_order_of_the_text_with_their_nesting(loops: dict[str, Loop]) -> None:
+def test_loops_come_in_the_order_of_the_text_with_their_nesting(
+    loops: dict[str, KernelLoop],
+) -> None:
     assert list(loops) == ["i_0", "j_0", "i_1", "k", "j_1", "j"]
     assert [loop.number for loop in loops.values()] == list(range(6))
     assert [loop.parent for loop in loops.values()] == [None, 0, 1, 2, 3, 0]
@@ -25,7 +27,7 @@ def test_loops_come_in_the_order_of_the_text_with_their_nesting(loops: dict[str,
     assert [name for name, loop in loops.items() if loop.is_innermost] == ["j_1", "j"]
 
 
-def test_each_has_its_kind_its_lines_and_how_often_it_runs(loops: dict[str, Loop]) -> None:
+def test_each_has_its_kind_its_lines_and_how_often_it_runs(loops: dict[str, KernelLoop]) -> None:
     kinds = ["parallel", "serial", "serial", "serial", "vectorised", "unrolled"]
     assert [loop.kind for loop in loops.values()] == kinds
     lines = TIR.splitlines()
@@ -40,7 +42,7 @@ def test_each_has_its_kind_its_lines_and_how_often_it_runs(loops: dict[str, Loop
     assert loops["k"].unroll is None
 
 
-def test_a_loop_touches_the_regions_of_its_blocks_once(loops: dict[str, Loop]) -> None:
+def test_a_loop_touches_the_regions_of_its_blocks_once(loops: dict[str, KernelLoop]) -> None:
     # One number each of a and c, one of b.
     assert loops["j_1"].footprint == 4 * (16 + 1 + 16)
     assert loops["k"].footprint == 4 * (16 + 32 + 32 * 16)
