@@ -264,7 +264,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"/jobs/{run.job.uuid}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
         "/settings/password", "/settings/organisations", "/settings/organisations/crew",
-        "/compare?model=alice/stars&latency_ms=9&accuracy=0.5", "/compare",
+        "/compare?model=alice/stars&latency_ms=9&accuracy=0.5", "/compare", "/passes",
         "/login/reset", "/login/reset/sent", "/login/reset/MQ/used",
         "/settings/profile", "/settings/tokens", "/settings/webhooks", "/settings/access",
         "/alice/gone", "/nobody/nothing",
