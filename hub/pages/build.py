@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hub.pages import chart
+from hub.pages.rooflinepanel import roofline_panel
 from hub.pages.views import page
 from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
@@ -54,6 +55,7 @@ def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
         "precisions": [(name, ns, ns / sum_ns) for name, ns in totals["precisions"].items()],
         "hottest": [(site, site.median_ns / sum_ns) for site in hottest(profile, _HOTTEST_CALLS)],
         "bars": _bars(row, profile),
+        "roofline": roofline_panel(request.user, row),
     }
     return render(request, "mlmodel/build.html", context)
 

@@ -13,6 +13,7 @@ from django.shortcuts import render
 
 from hub.pages.comparisonchart import group_bars, target_charts
 from hub.pages.figuretext import figure_text
+from hub.pages.rooflinepanel import RooflinePanel, roofline_panel
 from hub.pages.views import page
 from registry.errors import Invalid
 from registry.selectors.analysis.comparison import MOST_SHOWN, ComparisonQuery
@@ -21,7 +22,7 @@ from registry.selectors.analysis.comparisondocument import (
     comparison_document,
     group_rows,
 )
-from registry.selectors.analysis.comparisonview import ComparisonView, comparison_view
+from registry.selectors.analysis.comparisonview import ComparisonView, columns_of, comparison_view
 from registry.selectors.analysis.groupdelta import GroupTable
 from registry.selectors.analysis.measuredbuild import (
     COSTS,
@@ -36,6 +37,7 @@ from registry.states import ToleranceClass
 
 #: Rows of the table of groups on the page; downloads have all.
 _MOST_GROUPS = 25
+_MOST_ROOFLINES = 2
 _LISTS = ("build", "model", "target", "backend", "tolerance")
 
 
@@ -153,6 +155,7 @@ def _context(request: HttpRequest, view: ComparisonView, cost: str, worth: str) 
         "groups": view.groups,
         "group_rows": [(one, group_bars(one, groups)) for one in groups],
         "winner": _winner(view.groups),
+        "rooflines": _rooflines(request, view),
         "costs": [METRICS[name] for name in COSTS],
         "worths": [METRICS[name] for name in WORTHS],
         "cost": cost,
@@ -163,6 +166,16 @@ def _context(request: HttpRequest, view: ComparisonView, cost: str, worth: str) 
         "permalink": _permalink(request),
         "address": request.GET.urlencode(),
     }
+
+
+def _rooflines(request: HttpRequest, view: ComparisonView) -> list[RooflinePanel]:
+    """The rooflines of the builds whose groups are compared, fastest first; at most two."""
+    builds = sorted(columns_of(view.comparison), key=lambda one: one.build.p50_ns)
+    shown = [each.build for each in builds if each.has_profile][:_MOST_ROOFLINES]
+    return [
+        roofline_panel(request.user, build, name=f"roofline-{number}")
+        for number, build in enumerate(shown)
+    ]
 
 
 def _winner(groups: GroupTable) -> tuple[MeasuredBuild, int] | None:

@@ -13,6 +13,7 @@ from hub.pages import chart
 from hub.pages.addresses import newest_first
 from hub.pages.views import page, signed_in
 from registry.selectors.access import may_operate, person, readable_jobs
+from registry.selectors.analysis.roof import roofs_of_device
 from registry.selectors.results.confirmation import confirmations_of, records_by
 from registry.selectors.work.device import device_by_uuid
 from registry.selectors.work.fleet import state_of, work_of
@@ -93,6 +94,7 @@ def device(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "older": older,
         "records": [(record, confirmations.get(record.pk, ())) for record in records],
         "utilisation": chart.utilisation(data),
+        "roofs": roofs_of_device(row),
         # Pairs, because a template would look up a key "items" instead of the method.
         "facts": sorted(row.facts.items()),
         "tools": sorted(row.tools.items()),

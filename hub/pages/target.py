@@ -7,6 +7,7 @@ from hub.pages import chart
 from hub.pages.addresses import newest_first
 from hub.pages.cards import ANY_TOLERANCE
 from hub.pages.views import page
+from registry.selectors.analysis.roof import roofs_of_target
 from registry.selectors.results.best import largest_gains
 from registry.selectors.work import device as device_selector
 from registry.selectors.work import target as target_selector
@@ -37,6 +38,7 @@ def target(request: HttpRequest, slug: str) -> HttpResponseBase:
         "works": work_of(request.user, shown),
         "more": more,
         "queue": queue_of(request.user, row),
+        "roofs": roofs_of_target(row),
         "utilisation": chart.utilisation(utilisation(target=row)) if shown else None,
         "fastest": largest_gains(request.user, target=row, tolerance=ANY_TOLERANCE, limit=20),
     }

@@ -6,6 +6,7 @@ from hub.pages.chart.durations import run_durations
 from hub.pages.chart.figure import Chart, LinkedText
 from hub.pages.chart.histogram import histogram
 from hub.pages.chart.pareto import pareto
+from hub.pages.chart.roofline import roofline
 from hub.pages.chart.scores import ScoredRun, distribution, history
 from hub.pages.chart.utilisation import utilisation
 
@@ -20,6 +21,7 @@ __all__ = [
     "histogram",
     "history",
     "pareto",
+    "roofline",
     "run_durations",
     "utilisation",
 ]

@@ -15,6 +15,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from registry.selectors.people.account import user_find
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import revision_get
+from registry.services.analysis.roof import roof_of
 from registry.services.discussion.comment import comment_add
 from registry.services.discussion.discussion import discussion_open, pull_request_open
 from registry.services.fair.assessment import assessment_add
@@ -40,12 +41,14 @@ from registry.tables import (
     Namespace,
     Profile,
     Record,
+    RoofSet,
     User,
 )
 from tests.factories import PASSWORD, commit_files, make_mlmodel, make_user, readme, tiny_onnx
 from tests.hub.pages.tuning import make_digits, publish_digits
 from tests.programs import path_of
 from tests.registry import shopfloor
+from tests.registry.analysis import roofs
 from tests.registry.assessed import document
 from tests.registry.work.runs import finished
 
@@ -220,6 +223,13 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         profile=calls, sequence=0, name="conv", operator="Conv", median_ns=250, mad_ns=2, runs=5,
         nodes=[{"index": 0, "grade": "exact"}],
     )  # fmt: skip
+    roof_set = RoofSet.objects.create(
+        device=Device.objects.get(), tools_sha256="d" * 64, took_s=1.0, notes=["No time was left."]
+    )
+    for measured in (roofs.compute(), roofs.memory()):
+        roof = roof_of(measured)
+        roof.roof_set = roof_set
+        roof.save()
     # With a key, so that jobs can be exported for it.
     Device.objects.update(public_key="PEM")
     JobBundle.objects.create(

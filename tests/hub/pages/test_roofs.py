@@ -1,0 +1,73 @@
+"""Roofs on the pages of devices and targets, and rooflines on those of builds."""
+
+import pytest
+from django.test import Client
+
+from registry.services.analysis.roof import roof_of
+from registry.tables import Build, Device, RoofSet
+from tests.hub.pages.conftest import Tuned
+from tests.registry import shopfloor
+from tests.registry.analysis.comparisons import published
+from tests.registry.analysis.roofs import compute, rounds
+from tests.registry.analysis.test_roofline import plant_roofs, plant_topology
+from tests.registry.shopfloor import call_site
+
+pytestmark = pytest.mark.django_db
+
+
+def pages(device: Device) -> list[str]:
+    return [f"/devices/{device.uuid}", f"/targets/{device.target.slug}"]
+
+
+def test_roofs_are_shown_with_their_samples(client: Client) -> None:
+    _, device = shopfloor.make_machine()
+    plant_roofs(device)
+    RoofSet.objects.update(notes=["openvino does not compute in int8 here: it crashed"])
+    for address in pages(device):
+        text = client.get(address).content.decode()
+        assert "100 GFLOP/s" in text
+        assert "400 GFLOP/s" in text
+        assert "10 GB/s" in text
+        assert "12 samples in 3 rounds" in text
+        assert "openvino does not compute in int8 here" in text
+
+
+def test_a_device_without_roofs_says_when_it_will_have_them(client: Client) -> None:
+    _, device = shopfloor.make_machine()
+    for address in pages(device):
+        assert "in its first search or reproduction" in client.get(address).content.decode()
+
+
+def test_disturbed_and_emulated_roofs_are_marked(client: Client) -> None:
+    _, device = shopfloor.make_machine()
+    roof_set = RoofSet.objects.create(
+        device=device, tools_sha256="d" * 64, took_s=1, is_emulated=True
+    )
+    roof = roof_of(compute(rounds=rounds(10, is_disturbed=True)))
+    roof.roof_set = roof_set
+    roof.save()
+    text = client.get(f"/devices/{device.uuid}").content.decode()
+    assert ">disturbed<" in text
+    assert ">emulated<" in text
+    assert "3 disturbed" in text
+
+
+def test_a_build_says_what_reaching_the_roof_would_save(client: Client) -> None:
+    floor = shopfloor.floor()
+    plant_roofs(floor.device)
+    plant_topology(floor)
+    calls = [call_site("conv", 40_000, (0, "exact"), precision="float32"),
+             call_site("gemm", 60_000, (2, "exact"), operator="Gemm")]  # fmt: skip
+    (default,) = published(floor, calls={"all": calls})
+    text = client.get(f"/builds/{default.uuid}").content.decode()
+    # Half of the 40 µs could go: a fifth of the profile, and of the latency of 4 ms.
+    assert "<strong>3.20 ms</strong> in place of 4.00 ms" in text
+    assert "20.0 % of the time" in text
+    assert "calls with 60.0 % of the time is unknown" in text
+    assert 'data-chart="roofline"' in text
+
+
+def test_a_build_without_roofs_says_why(client: Client, tuned: Tuned) -> None:
+    build = Build.objects.get(is_baseline=False)
+    text = client.get(f"/builds/{build.uuid}").content.decode()
+    assert "No roofline. No device of x86-64-avx512 has measured its roofs yet" in text
