@@ -154,6 +154,7 @@ CODES: dict[str, str] = {
     "not_ended": "Not ended",
     "record_exists": "Record exists",
     "device_exists": "Device exists",
+    "profile_exists": "Profile exists",
     "doi_exists": "Version has a DOI",
     # invalid requests
     "invalid_request": "Invalid request",
@@ -184,6 +185,7 @@ CODES: dict[str, str] = {
     "invalid_target": "Invalid target",
     "invalid_inputs": "Inputs do not fit",
     "invalid_bundle": "Invalid bundle",
+    "invalid_profile": "Not a profile of this network",
     "method_not_allowed": "Method not allowed",
     "unsupported_media_type": "Unsupported media type",
     "not_acceptable": "Not acceptable",

@@ -36,6 +36,7 @@ from hpcfair.commands import (
     doi,
     files,
     jobs,
+    profiles,
     reproduction,
     run,
     runon,
@@ -174,5 +175,6 @@ jobs.app.command()(runon.outputs)
 app.add_typer(bench.app, name="bench")
 app.add_typer(devices.app, name="devices")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(profiles.app, name="profiles")
 app.add_typer(targets.app, name="targets")
 app.add_typer(cache.app, name="cache")

@@ -10,6 +10,7 @@ from hpcfair import (
     catalogue,
     fork,
     hints,
+    importedprofile,
     job,
     loaded,
     mlmodel,
@@ -28,6 +29,7 @@ from hpcfair.catalogue import Filters
 from hpcfair.config import Config
 from hpcfair.exporters.registry import Examples
 from hpcfair.fork import Form, Reused
+from hpcfair.importedprofile import ImportedProfile, ImportOptions
 from hpcfair.job import Job, Jobs
 from hpcfair.loaded import Guard, Loaded
 from hpcfair.precisions import Tolerance
@@ -366,6 +368,35 @@ class Client:
     def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
         """Findings in the card of a model, with lines of README.md."""
         return mlmodel.findings(self.http, name, revision)
+
+    def profiles_import(
+        self, name: str, file: Path | str, *, target: str, **options: Unpack[ImportOptions]
+    ) -> ImportedProfile:
+        """Import a profile that another tool measured, and match it to the model's network.
+
+        Args:
+            file: An ONNX Runtime trace, OpenVINO counters, a profile of ``trtexec`` or kernels of
+                Nsight Systems.
+            target: The machine, as a name of a target or in words.
+            options: See :class:`hpcfair.importedprofile.ImportOptions`.
+
+        Raises:
+            Invalid: ``invalid_profile``: the file is damaged, its times cannot be true, or it is a
+                profile of another network.
+        """
+        return importedprofile.import_profile(self.http, name, Path(file), target=target, **options)
+
+    def profiles(self, name: str) -> list[ImportedProfile]:
+        """The imported profiles of a model, newest first."""
+        return importedprofile.profiles(self.http, name)
+
+    def profile(self, uuid: str) -> ImportedProfile:
+        """An imported profile with its totals."""
+        return importedprofile.profile(self.http, uuid)
+
+    def profile_delete(self, uuid: str) -> None:
+        """Delete an imported profile; its importer and admins may."""
+        importedprofile.delete_profile(self.http, uuid)
 
     def register_doi(self, name: str, *, revision: str | None = None) -> Job:
         """Register a permanent DOI for a version, if the hub has an account with DataCite.

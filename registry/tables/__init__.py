@@ -5,6 +5,7 @@ Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing
 
 from registry.tables.analysis.ablation import ScheduleAblation
 from registry.tables.analysis.crossapplication import CrossApplication
+from registry.tables.analysis.importedprofile import ImportedCall, ImportedProfile
 from registry.tables.analysis.roof import Roof, RoofSet
 from registry.tables.analysis.topology import Topology
 from registry.tables.audit import AuditEntry
@@ -63,13 +64,13 @@ __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
     "CallSite", "CandidateCrash", "CrossApplication", "DataTable", "Derivation", "Device",
     "DeviceCode", "DeviceGrant", "Discussion", "DiscussionEvent", "File", "FileSeries",
-    "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "Job", "JobAttempt",
-    "JobBlob", "JobBundle", "JobEvent", "JobFlow", "JobQueue", "JobReport", "JobRequirement",
-    "JobUpload", "JobWrite", "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership",
-    "Namespace", "OutboxEntry", "PartsBegun", "PassPortfolio", "PassTrial", "Profile", "Record",
-    "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet", "ScheduleAblation",
-    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
-    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Topology", "Tree", "Trial",
-    "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
-    "XorbChunk", "XorbRun", "XorbUpload",
+    "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "ImportedCall",
+    "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
+    "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
+    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
+    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "RemoteRun", "Reproduction",
+    "Revision", "Roof", "RoofSet", "ScheduleAblation", "ScheduleSketch", "ScheduleTask",
+    "ScheduleTrial", "ScheduleUse", "SignInAttempts", "StudyStatistic", "Sweep", "Tag", "Target",
+    "TestTensor", "Token", "Topology", "Tree", "Trial", "Upload", "User", "UserTarget", "Webhook",
+    "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

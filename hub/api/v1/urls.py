@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1.analysis import topology
+from hub.api.v1.analysis import importedprofile, topology
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
@@ -67,6 +67,7 @@ urlpatterns = [
     path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
     path(f"{MODEL}/tune", job.TuneView.as_view()),
     path(f"{MODEL}/runs", run.RunsView.as_view()),
+    path(f"{MODEL}/profiles", importedprofile.ModelProfilesView.as_view()),
     path(f"{MODEL}/doi", doi.DoiView.as_view()),
     path(f"{DATASET}/identifiers", identifier.DatasetIdentifiersView.as_view()),
     path("identifiers/<path:identifier>", identifier.IdentifierView.as_view()),
@@ -78,6 +79,8 @@ urlpatterns = [
     path("builds/<uuid:uuid>/profile", profile.BuildProfileView.as_view()),
     path("builds/<uuid:uuid>/reproductions", reproduction.BuildReproductionsView.as_view()),
     path("builds/<uuid:uuid>/call-sites", profile.CallSitesView.as_view()),
+    path("profiles/<uuid:uuid>", importedprofile.ImportedProfileView.as_view()),
+    path("profiles/<uuid:uuid>/calls", importedprofile.ImportedCallsView.as_view()),
     path("targets", target.TargetsView.as_view()),
     path("targets/<str:slug>", target.TargetView.as_view()),
     path("device-codes", device.DeviceCodesView.as_view()),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from registry.tables import Build, CallSite, Profile
+from registry.tables import Build, CallSite, ImportedCall, ImportedProfile, Profile
 
 _MOST_OPERATORS = 4
 #: Key of the group of calls without a link; positions of nodes are not negative.
@@ -40,7 +40,7 @@ def baseline_of(build: Build) -> Build | None:
     return of_job or rows.order_by("-id").first()
 
 
-def node_times(profiles: Sequence[Profile]) -> list[NodeTime]:
+def node_times(profiles: Sequence[Profile | ImportedProfile]) -> list[NodeTime]:
     """Times of the groups of nodes in each profile.
 
     Nodes that one call site computes, in any of the profiles, are in one group, because its time
@@ -65,7 +65,7 @@ def node_times(profiles: Sequence[Profile]) -> list[NodeTime]:
     ]
 
 
-def _positions(site: CallSite) -> list[int]:
+def _positions(site: CallSite | ImportedCall) -> list[int]:
     return [node["index"] for node in site.nodes]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from registry.errors import NotFound
-from registry.tables import Build, CallSite, Profile
+from registry.tables import Build, CallSite, ImportedCall, ImportedProfile, Profile
 
 #: Largest relative gap between a profiled run and the sum of its call sites without a warning.
 RECONCILED = 0.10
@@ -61,7 +61,9 @@ def hottest(profile: Profile, count: int) -> QuerySet[CallSite]:
     return rows.order_by("-median_ns", "sequence")[:count]
 
 
-def coverage(profile: Profile, sites: Sequence[CallSite]) -> Coverage:
+def coverage(
+    profile: Profile | ImportedProfile, sites: Sequence[CallSite] | Sequence[ImportedCall]
+) -> Coverage:
     """Coverage of the graph by all call sites of a profile."""
     best: dict[int, int] = {}
     for site in sites:

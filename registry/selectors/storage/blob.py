@@ -15,6 +15,7 @@ from registry.tables import (
     Blob,
     BuildFile,
     File,
+    ImportedProfile,
     JobBundle,
     KernelCode,
     RemoteRun,
@@ -80,6 +81,8 @@ def blobs_unreferenced() -> QuerySet[Blob]:
         | Exists(RemoteRun.objects.filter(inputs=this))
         | Exists(RemoteRun.objects.filter(outputs=this))
         | Exists(JobBundle.objects.filter(answers=this))
+        | Exists(ImportedProfile.objects.filter(blob=this))
+        | Exists(ImportedProfile.objects.filter(details=this))
     )
 
 

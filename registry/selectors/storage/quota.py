@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.states import JobState, NamespaceKind
-from registry.tables import Blob, File, Job, MLModel, Namespace, RemoteRun, User
+from registry.tables import Blob, File, ImportedProfile, Job, MLModel, Namespace, RemoteRun, User
 
 _DAY = timedelta(days=1)
 
@@ -61,16 +61,30 @@ def bytes_in(namespace: Namespace) -> int:
 
 
 def bytes_of(mlmodel: MLModel) -> int:
-    """Total bytes of the distinct blobs of all revisions of ``mlmodel``, recounted."""
+    """Total bytes of the distinct blobs of all revisions of ``mlmodel`` and of its imported
+    profiles, recounted."""
     files = File.objects.filter(series__mlmodel=mlmodel).values("blob")
     blobs = Blob.objects.filter(pk__in=files)
-    return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
+    size_bytes = blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
+    profiles = _of_profiles(mlmodel)
+    if not profiles:
+        return size_bytes
+    others = profiles - blobs_held(mlmodel, sorted(profiles)).keys()
+    rows = Blob.objects.filter(pk__in=others)
+    return size_bytes + (rows.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0)
 
 
 def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
     """Bytes by which ``mlmodel`` would grow with these blobs (digest to length in bytes)."""
-    present = blobs_held(mlmodel, list(blobs))
+    present = blobs_held(mlmodel, list(blobs)).keys() | _of_profiles(mlmodel)
     return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in present)
+
+
+def _of_profiles(mlmodel: MLModel) -> set[str]:
+    """Digests of the files of a model's imported profiles."""
+    rows = ImportedProfile.objects.filter(graph__revision__mlmodel=mlmodel)
+    pairs = rows.values_list("blob", "details")
+    return {digest for pair in pairs for digest in pair if digest}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,10 @@ def quota_check_blobs(mlmodel: MLModel, blobs: dict[str, int], *, hold: bool = F
 
 
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
-    """Count blobs that a new revision of ``mlmodel`` references.
+    """Count blobs that a new revision or an imported profile of ``mlmodel`` references.
 
-    Called inside the transaction that writes the revision, before its files are written. Raises
-    ``Forbidden`` ``quota_exceeded``.
+    Called inside the transaction that writes it, before its rows are written. Raises ``Forbidden``
+    ``quota_exceeded``.
     """
     # Locked until the transaction ends: of two commits with the same bytes, only one adds them.
     MLModel.objects.select_for_update().get(pk=mlmodel.pk)
