@@ -32,10 +32,10 @@ RESERVED_NAMESPACES = frozenset({
     "builds", "catalog", "catalogue", "collections", "datasets", "device", "devices", "docs", "doi",
     "fair", "favicon.ico", "feeds", "fleet", "healthz", "help", "jobs", "join", "kernels", "login",
     "logout", "metrics", "models", "new", "oai", "oauth", "organisations", "organizations", "pages",
-    "papers", "policy", "profiles", "readyz", "records", "resolve", "robots", "robots.txt", "schema", "search",
-    "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces", "static", "targets",
-    "terms", "tokens", "trials", "tune-next", "tuning", "undefined", "uploads", "user", "users",
-    "v1", "well-known", "xet",
+    "papers", "policy", "profiles", "readyz", "records", "resolve", "robots", "robots.txt",
+    "schema", "search", "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces",
+    "static", "targets", "terms", "tokens", "trials", "tune-next", "tuning", "undefined", "uploads",
+    "user", "users", "v1", "well-known", "xet",
 })  # fmt: skip
 
 

@@ -21,7 +21,7 @@ class ImportedProfile(FromJson):
         format: ``onnxruntime``, ``openvino``, ``tensorrt`` or ``nsight``.
         total_ns: A whole run; the sum of all calls unless ``is_total_stated``.
         notes: What to know to believe the times.
-        totals: Numbers of calls and linked ones, and the coverage of nodes by grade; empty in lists.
+        totals: Numbers of calls and linked ones, and coverage of nodes by grade; empty in lists.
     """
 
     uuid: str

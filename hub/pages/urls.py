@@ -20,6 +20,7 @@ from hub.pages import (
     fleet,
     gate,
     home,
+    importedprofile,
     job,
     landing,
     lineage,
@@ -90,6 +91,7 @@ _BUILT: list[tuple[str, str, View]] = [
     ("jobs", "/jobs", mlmodel.jobs),
     ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),
+    ("profiles", "/profiles", importedprofile.profiles),
 ]
 
 
@@ -129,6 +131,8 @@ urlpatterns = [
     path("records", record.records, name="records"),
     path("records/<str:record_id>", record.record, name="record"),
     path("builds/<uuid:uuid>", build.build, name="build"),
+    path("profiles/<uuid:uuid>", importedprofile.profile, name="imported-profile"),
+    path("profiles/<uuid:uuid>/delete", importedprofile.delete, name="imported-profile-delete"),
     path("fair", assessment.report, name="fair"),
     path("docs/errors", views.error_codes, name="docs-errors"),
     path("docs", RedirectView.as_view(pattern_name="manual")),

@@ -46,6 +46,12 @@ def latency(ns: float | None) -> str:
 
 
 @register.filter
+def signed_latency(ns: float) -> str:
+    """A difference in nanoseconds -> ``+4.03 ms`` or ``−4.03 ms``."""
+    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{latency(abs(ns))}"
+
+
+@register.filter
 def speedup(ratio: float | None) -> str:
     """A ratio of latencies to the default's -> ``1.92 times as fast``; "" if unknown."""
     return speedwords.speed(ratio) if ratio else ""

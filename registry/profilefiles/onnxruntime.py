@@ -89,7 +89,7 @@ def _is_kernel(event: Event) -> bool:
 def _outermost(kernels: list[Event]) -> list[Event]:
     """Kernels without those that ran inside the body of another one, whose time includes theirs."""
     ordered = sorted(kernels, key=lambda each: (_time(each, "ts"), -_time(each, "dur")))
-    outermost, end = [], -1
+    outermost, end = [], -(2**62)
     for event in ordered:
         started, took = _time(event, "ts"), _time(event, "dur")
         if started + took <= end:

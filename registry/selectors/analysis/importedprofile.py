@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
-from registry.selectors.access import Actor, readable_revisions
+from registry.selectors.access import Actor, may, person, readable_revisions
 from registry.selectors.results.profile import Coverage, coverage
+from registry.states import Role
 from registry.tables import Build, ImportedCall, ImportedProfile, MLModel, Profile
 
 
@@ -105,6 +105,9 @@ def own_profile(profile: ImportedProfile, build: str) -> Profile:
     return row
 
 
-def fit_text(profile: ImportedProfile) -> dict[str, Any]:
-    """The counts of the match."""
-    return dict(profile.fit)
+def may_delete(actor: Actor, profile: ImportedProfile) -> bool:
+    """Whether ``actor`` imported the profile and may still write there, or is an admin there."""
+    namespace = profile.graph.revision.mlmodel.namespace
+    user = person(actor)
+    is_importer = user is not None and profile.actor_id == user.pk
+    return may(actor, role=Role.WRITE if is_importer else Role.ADMIN, namespace=namespace)

@@ -46,7 +46,7 @@ def node_times(profiles: Sequence[Profile | ImportedProfile]) -> list[NodeTime]:
     Nodes that one call site computes, in any of the profiles, are in one group, because its time
     cannot be divided among them.
     """
-    sites = [list(profile.call_sites.order_by("sequence")) for profile in profiles]
+    sites = [_sites(profile) for profile in profiles]
     roots = groups_of(_positions(site) for rows in sites for site in rows)
     times: dict[int, list[int]] = {}
     operators: dict[int, dict[str, None]] = {}
@@ -63,6 +63,12 @@ def node_times(profiles: Sequence[Profile | ImportedProfile]) -> list[NodeTime]:
         NodeTime(tuple(members.get(root, ())), tuple(operators[root]), tuple(sums))
         for root, sums in times.items()
     ]
+
+
+def _sites(profile: Profile | ImportedProfile) -> list[CallSite] | list[ImportedCall]:
+    if isinstance(profile, ImportedProfile):
+        return list(profile.call_sites.order_by("sequence"))
+    return list(profile.call_sites.order_by("sequence"))
 
 
 def _positions(site: CallSite | ImportedCall) -> list[int]:

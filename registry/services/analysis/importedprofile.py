@@ -15,7 +15,8 @@ from registry.profilefiles import formats
 from registry.profilefiles.bounds import MOST_BYTES
 from registry.profilefiles.errors import ProfileFault
 from registry.profilefiles.types import ProfileFile
-from registry.selectors.access import Actor, may, person, require
+from registry.selectors.access import Actor, person, require
+from registry.selectors.analysis.importedprofile import may_delete
 from registry.selectors.analysis.network import network_of
 from registry.selectors.analysis.topology import network_get
 from registry.selectors.storage.blob import blob_get, blob_open
@@ -104,14 +105,12 @@ def profile_delete(*, actor: Actor, profile: ImportedProfile) -> None:
     """
     mlmodel = profile.graph.revision.mlmodel
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
-    user = person(actor)
-    if user is not None and profile.actor_id != user.pk:
-        if not may(actor, role=Role.ADMIN, namespace=mlmodel.namespace):
-            raise Forbidden(
-                "permission_denied",
-                "Only the person who imported a profile and admins may delete it.",
-                f"Ask an admin of {mlmodel.namespace.name}.",
-            )
+    if not may_delete(actor, profile):
+        raise Forbidden(
+            "permission_denied",
+            "Only the person who imported a profile and admins may delete it.",
+            f"Ask an admin of {mlmodel.namespace.name}.",
+        )
     digests = [digest for digest in (profile.blob_id, profile.details_id) if digest]
     owner = profile.actor
     with transaction.atomic():
@@ -151,7 +150,7 @@ def _read(graph: Graph, blobs: list[Blob], format_name: str) -> tuple[ProfileFil
     if not linked.fit.is_same:
         raise Invalid(
             "invalid_profile",
-            f"This is not a profile of {graph.path}, or too little of it can be told: {linked.fit}.",
+            f"This is no profile of {graph.path}, or too little of it can be told: {linked.fit}.",
             "Profile the published file itself, with its names."
             if read.is_ordered
             else "A summary has no order: export the trace (nsys stats --report cuda_gpu_trace).",
@@ -174,7 +173,7 @@ def _check_count(revision: Revision) -> None:
         )
 
 
-def _store(  # noqa: PLR0913
+def _store(
     actor: Actor,
     graph: Graph,
     blobs: list[Blob],

@@ -1,9 +1,11 @@
 """A model with graph, job, trial, record, build and device: one of everything that can be read."""
 
+import json
 from dataclasses import dataclass
 
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
+from registry.services.analysis.importedprofile import profile_import
 from registry.services.fair.assessment import assessment_add
 from registry.services.results.build import builds_publish
 from registry.services.results.profile import profile_store
@@ -12,7 +14,17 @@ from registry.services.results.trial import trial_add
 from registry.services.work.attempt import job_claim, job_note
 from registry.services.work.job import job_submit
 from registry.states import JobKind
-from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
+from registry.tables import (
+    Build,
+    Graph,
+    ImportedProfile,
+    Job,
+    MLModel,
+    Record,
+    Revision,
+    Target,
+    Trial,
+)
 from tests.factories import store
 from tests.registry import assessed, shopfloor
 from tests.registry.drawings import EXAMPLE, draw
@@ -31,6 +43,7 @@ class Scene:
     record: Record
     baseline: Build
     fast: Build
+    profile: ImportedProfile
 
     @property
     def name(self) -> str:
@@ -64,6 +77,13 @@ def tuned(mlmodel: MLModel) -> Scene:
     )
     profile_store(**held, config_sha256=fast.config_sha256, profile=shopfloor.profile())
     assessment_add(revision, assessed.document())
+    kernels = [
+        {"cat": "Node", "name": f"{name}_{place}_kernel_time", "ts": place, "dur": 1 + place}
+        | {"args": {"op_name": name}}
+        for place, name in enumerate(("MatMul", "Relu"))
+    ]
+    trace = store(json.dumps(kernels).encode())
+    profile = profile_import(actor=None, revision=revision, sha256=trace.sha256, target="a laptop")
     return Scene(
         mlmodel=mlmodel_get(None, mlmodel.full_name),
         revision=revision,
@@ -74,4 +94,5 @@ def tuned(mlmodel: MLModel) -> Scene:
         record=records["one"],
         baseline=baseline,
         fast=fast,
+        profile=profile,
     )

@@ -40,6 +40,11 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_assessment": lambda s: f"models/{s.name}/assessment",
     "model_assess": lambda s: f"models/{s.name}/assessment",
     "model_assessments": lambda s: f"models/{s.name}/assessments",
+    "model_profiles": lambda s: f"models/{s.name}/profiles",
+    "model_profile_import": lambda s: f"models/{s.name}/profiles",
+    "profile_get": lambda s: f"profiles/{s.profile.uuid}",
+    "profile_delete": lambda s: f"profiles/{s.profile.uuid}",
+    "profile_calls": lambda s: f"profiles/{s.profile.uuid}/calls",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
     "build_attestation": lambda s: f"builds/{s.fast.uuid}/attestation",
     "build_reproductions": lambda s: f"builds/{s.fast.uuid}/reproductions",
@@ -92,6 +97,7 @@ BODIES: dict[str, Any] = {
     "model_tune": {},
     "model_doi": {},
     "model_assess": {},
+    "model_profile_import": {"sha256": "0" * 64, "target": "a laptop"},
 }
 
 
