@@ -35,6 +35,7 @@ from registry.selectors.analysis.importedprofile import (
     own_profile,
 )
 from registry.selectors.results.nodetime import NodeTime, node_times
+from registry.selectors.results.profile import RECONCILED
 from registry.services.analysis.importedprofile import profile_delete, profile_import
 from registry.services.storage.blob import blob_store
 from registry.states import Role
@@ -92,7 +93,7 @@ def profiles(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "older": older,
         "form": form,
         "formats": FORMATS.values(),
-        "format_titles": {one.name: one.title for one in FORMATS.values()},
+        "tools": {one.name: one.tool for one in FORMATS.values()},
     }
     return render(request, "profile/list.html", context, status=400 if form.errors else 200)
 
@@ -136,8 +137,10 @@ def profile(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "section": "models",
         "profile": row,
         "mlmodel": revision.mlmodel,
-        "title": FORMATS[row.format].title,
+        "tool": FORMATS[row.format].tool,
         "totals": totals,
+        "gap": abs(row.total_ns - totals.sum_ns) / row.total_ns,
+        "is_reconciled": abs(row.total_ns - totals.sum_ns) <= RECONCILED * row.total_ns,
         "hottest": [
             (call, call.median_ns / max(totals.sum_ns, 1))
             for call in sorted(calls, key=lambda each: -each.median_ns)[:_CALLS]

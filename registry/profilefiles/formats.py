@@ -13,7 +13,8 @@ class ProfileFormat:
     """A format of profile files.
 
     Attributes:
-        title: For people.
+        tool: Name of the tool.
+        title: The format, for people.
         command: How its files are made.
         recognises: Whether bytes look like this format.
         read: Reads a file, and a second one with details if the format has one.
@@ -21,6 +22,7 @@ class ProfileFormat:
     """
 
     name: str
+    tool: str
     title: str
     command: str
     recognises: Callable[[bytes], bool]
@@ -33,6 +35,7 @@ FORMATS: dict[str, ProfileFormat] = {
     for one in (
         ProfileFormat(
             onnxruntime.NAME,
+            "ONNX Runtime",
             "ONNX Runtime trace (JSON)",
             "SessionOptions.enable_profiling, then end_profiling()",
             onnxruntime.recognises,
@@ -40,6 +43,7 @@ FORMATS: dict[str, ProfileFormat] = {
         ),
         ProfileFormat(
             openvino.NAME,
+            "OpenVINO",
             "OpenVINO counters (CSV or JSON)",
             "benchmark_app -report_type detailed_counters",
             openvino.recognises,
@@ -47,6 +51,7 @@ FORMATS: dict[str, ProfileFormat] = {
         ),
         ProfileFormat(
             tensorrt.NAME,
+            "TensorRT",
             "TensorRT profile (JSON)",
             "trtexec --exportProfile=profile.json --exportLayerInfo=layers.json",
             tensorrt.recognises,
@@ -55,6 +60,7 @@ FORMATS: dict[str, ProfileFormat] = {
         ),
         ProfileFormat(
             nsight.NAME,
+            "Nsight Systems",
             "Nsight Systems kernels (CSV)",
             "nsys stats --report cuda_gpu_trace --format csv",
             nsight.recognises,
