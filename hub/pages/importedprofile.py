@@ -48,7 +48,7 @@ _ENDINGS = {"json": ".json", "trace": ".trace.json", "csv": ".csv"}
 _GRADES = ("exact", "inferred", "shared")
 
 
-class ProfileForm(forms.Form):
+class ProfileImportForm(forms.Form):
     """A profile to import."""
 
     file = forms.FileField(label="Profile", help_text="At most 16 MB; the format is recognised")
@@ -76,7 +76,7 @@ class ProfileForm(forms.Form):
 def profiles(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """The imported profiles of a model; a POST imports one."""
     context = frame(request, mlmodel, tab="builds")
-    form = ProfileForm(request.POST or None, request.FILES or None)
+    form = ProfileImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
         if form.is_valid():
@@ -98,7 +98,9 @@ def profiles(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     return render(request, "profile/list.html", context, status=400 if form.errors else 200)
 
 
-def _import(request: HttpRequest, context: dict[str, Any], form: ProfileForm) -> ImportedProfile:
+def _import(
+    request: HttpRequest, context: dict[str, Any], form: ProfileImportForm
+) -> ImportedProfile:
     user, values = signed_in(request), form.cleaned_data
     digests = {}
     for name in ("file", "details"):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from registry.nodelinks.isomorphism import Place
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 #: Bound on the places that are checked. Half a second.
 MOST_CHECKS = 150_000
@@ -21,7 +21,7 @@ _WINDOW = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CoverColumn:
     """A call to be covered.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Frame:
 
 
 class _Search:
-    def __init__(self, network: Network, columns: Sequence[Column]) -> None:
+    def __init__(self, network: LinkNetwork, columns: Sequence[CoverColumn]) -> None:
         self._network, self._columns = network, columns
         self._position = {index: number for number, index in enumerate(network.order)}
         self._ranks: dict[int, list[int]] = {}
@@ -127,7 +127,7 @@ class _Search:
         )
         return _Frame(number, cost, first, [*ready, None])
 
-    def _fixed(self, column: Column) -> Place:
+    def _fixed(self, column: CoverColumn) -> Place:
         before = self._waiting(column.named)
         for place in column.places:
             others = [index for index in place if index not in column.named]
@@ -183,7 +183,7 @@ class _Search:
             self.best = Cover(tuple(self._chosen), tuple(self._alike), missed)
 
 
-def cover(network: Network, columns: Sequence[Column]) -> Cover:
+def cover(network: LinkNetwork, columns: Sequence[CoverColumn]) -> Cover:
     """The best cover that is found within :data:`MOST_CHECKS`."""
     if not columns:
         return Cover((), (), network.heavy)

@@ -5,10 +5,10 @@ are then those of the nodes together, which is true whichever ran first.
 """
 
 from registry.nodelinks.cover import Cover
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 
-def interchangeable(network: Network, cover: Cover) -> dict[int, tuple[int, ...]]:
+def interchangeable(network: LinkNetwork, cover: Cover) -> dict[int, tuple[int, ...]]:
     """Calls of each group of exchangeable ones to the nodes of the whole group."""
     takers = {place: number for number, place in enumerate(cover.chosen) if place is not None}
     groups: dict[int, set[int]] = {}
@@ -24,7 +24,7 @@ def interchangeable(network: Network, cover: Cover) -> dict[int, tuple[int, ...]
     }
 
 
-def _may_swap(network: Network, cover: Cover, first: int, later: int) -> bool:
+def _may_swap(network: LinkNetwork, cover: Cover, first: int, later: int) -> bool:
     """Whether no call in between needs what the first one computes, or is before the later one."""
     early = set(cover.chosen[first] or ())
     return not any(

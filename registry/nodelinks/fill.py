@@ -6,10 +6,10 @@ reads it, else of the one that computes what it reads. Each step looks at direct
 
 from collections.abc import Iterable
 
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 
-def fill(network: Network, owners: dict[int, set[int]]) -> None:
+def fill(network: LinkNetwork, owners: dict[int, set[int]]) -> None:
     """Add the calls of all other nodes to ``owners`` (node to numbers of calls), apart from folded
     ones."""
     missing = [

@@ -8,7 +8,7 @@ LEAST_HEAVY, LEAST_CALLS, LEAST_SHAPES = 0.8, 0.5, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LinkFit:
     """Counts of what could be matched before anything was filled in.
 
     Attributes:

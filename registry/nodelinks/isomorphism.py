@@ -6,7 +6,7 @@ from functools import cached_property
 import rustworkx as rx
 
 from registry.nodelinks.kinds import Pattern, Slot
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 #: Bounds on the states that a search for one pattern visits, and on the places that it returns.
 MOST_STATES, MOST_PLACES = 2_000_000, 20_000
@@ -18,7 +18,7 @@ Place = tuple[int, ...]
 class PatternSearch:
     """Finds patterns in one network; each pattern is searched for once."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: LinkNetwork) -> None:
         self._network = network
         self._places: dict[Pattern, list[Place]] = {}
         self._by_node: dict[Pattern, dict[int, list[Place]]] = {}
@@ -58,12 +58,12 @@ class PatternSearch:
                 if node.operator in pattern.slots[0] and index not in self._network.folded:
                     yield (index,)
             return
-        wanted = rx.PyDiGraph()
-        wanted.add_nodes_from(pattern.slots)
-        wanted.add_edges_from_no_data(list(pattern.edges))
+        shape = rx.PyDiGraph()
+        shape.add_nodes_from(pattern.slots)
+        shape.add_edges_from_no_data(list(pattern.edges))
         mappings = rx.vf2_mapping(
             self._graph,
-            wanted,
+            shape,
             node_matcher=_fits,
             subgraph=True,
             induced=False,

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from registry.nodelinks.cover import Column, cover
+from registry.nodelinks.cover import CoverColumn, cover
 from registry.nodelinks.doubt import interchangeable
 from registry.nodelinks.fill import fill
-from registry.nodelinks.fit import Fit
+from registry.nodelinks.fit import LinkFit
 from registry.nodelinks.isomorphism import PatternSearch, Place
 from registry.nodelinks.kinds import HEAVY_KINDS, REGIONS, kind_of, patterns_of
 from registry.nodelinks.names import NameTable
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 #: ``exact``: the profile names the node; ``inferred``: by structure and order; ``shared``: for
 #: several nodes, such as a change of layout, or for one of several that cannot be told apart.
@@ -43,11 +43,11 @@ class Linked:
     links: tuple[dict[int, Grade], ...]
     reasons: tuple[str, ...]
     folded: tuple[int, ...]
-    fit: Fit
+    fit: LinkFit
 
 
 class _Linker:
-    def __init__(self, network: Network, calls: Sequence[Call], *, is_ordered: bool) -> None:
+    def __init__(self, network: LinkNetwork, calls: Sequence[Call], *, is_ordered: bool) -> None:
         self._network, self._calls, self._is_ordered = network, calls, is_ordered
         self._names, self._search = NameTable(network), PatternSearch(network)
         self._stated = [self._stated_by(call) for call in calls]
@@ -101,21 +101,21 @@ class _Linker:
                     stated[index] = "exact"
         return stated
 
-    def _column(self, number: int) -> Column:
+    def _column(self, number: int) -> CoverColumn:
         call, stated = self._calls[number], self._stated[number]
         if call.converts:
-            return Column(())
+            return CoverColumn(())
         if stated:
             takes_region = kind_of(call.operator) in REGIONS or call.span is not None
             places = self._grown(call, stated)
-            return Column(places, is_fixed=True, named=places[-1], takes_region=takes_region)
+            return CoverColumn(places, is_fixed=True, named=places[-1], takes_region=takes_region)
         if not call.operator or not patterns_of(call.operator):
-            return Column(())
+            return CoverColumn(())
         places = self._places(call)
         if not self._is_ordered:
             only = places if len(places) == 1 else []
-            return Column(only, is_fixed=bool(only), named=only[0] if only else ())
-        return Column(places, may_absorb=kind_of(call.operator) in HEAVY_KINDS | REGIONS)
+            return CoverColumn(only, is_fixed=bool(only), named=only[0] if only else ())
+        return CoverColumn(places, may_absorb=kind_of(call.operator) in HEAVY_KINDS | REGIONS)
 
     def _grown(self, call: Call, stated: dict[int, Grade]) -> list[Place]:
         """The named nodes with operators that may have been fused to them, by the call's patterns,
@@ -156,13 +156,13 @@ class _Linker:
         pairs = list(zip(shape, call.shape, strict=True))[1:]
         return all(own is None or own == other for own, other in pairs)
 
-    def _fit(self, links: list[dict[int, Grade]], missed: frozenset[int], doubtful: int) -> Fit:
+    def _fit(self, links: list[dict[int, Grade]], missed: frozenset[int], doubtful: int) -> LinkFit:
         counted = [number for number, call in enumerate(self._calls) if not call.converts]
         linked = [number for number in counted if links[number]]
         heavy = [n for n in counted if kind_of(self._calls[n].operator) in HEAVY_KINDS]
         named = [number for number in linked if self._stated[number]]
         agree = [self._agrees(self._calls[n], tuple(links[n])) for n in named]
-        return Fit(
+        return LinkFit(
             calls=len(counted),
             linked=len(linked),
             heavy_calls=len(heavy),
@@ -175,7 +175,7 @@ class _Linker:
             doubtful=doubtful,
         )
 
-    def _reason(self, number: int, column: Column) -> str:
+    def _reason(self, number: int, column: CoverColumn) -> str:
         call = self._calls[number]
         if call.converts:
             return "changes layout or type between calls"
@@ -188,7 +188,7 @@ class _Linker:
         return "no place is free at its turn"
 
 
-def link(network: Network, calls: Sequence[Call], *, is_ordered: bool) -> Linked:
+def link(network: LinkNetwork, calls: Sequence[Call], *, is_ordered: bool) -> Linked:
     """Link each call to the nodes that it computes.
 
     Args:

@@ -6,7 +6,7 @@ files. A name of several nodes names none of them.
 
 import re
 
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 
 _APPENDED = re.compile(
     r"(_nchwc|_token_\d+|/duplicated|_q|_quant|_quantized|_(De)?[Qq]uantizeLinear(_(Out|In)put)?"
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"^(?P<operator>[A-Za-z]\w*?)_(?P<index>\d+)$")
 class NameTable:
     """Looks up nodes by their names and by the names of their outputs."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: LinkNetwork) -> None:
         self._network = network
         self._by_output = {
             name: index for index, node in enumerate(network.nodes) for name in node.outputs if name

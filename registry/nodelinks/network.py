@@ -40,7 +40,7 @@ class NetworkNode:
 
 
 @dataclass(frozen=True)
-class Network:
+class LinkNetwork:
     """Nodes in the order of the file.
 
     Attributes:
@@ -108,10 +108,10 @@ class Network:
         """The nodes with kernels whose results each node takes, directly or through free ones."""
         needs: list[frozenset[int]] = [frozenset() for _ in self.nodes]
         for index in self.order:
-            found: set[int] = set()
+            sources: set[int] = set()
             for source in self.before[index]:
-                found |= needs[source] if source in self.free else {source}
-            needs[index] = frozenset(found)
+                sources |= needs[source] if source in self.free else {source}
+            needs[index] = frozenset(sources)
         return needs
 
     @cached_property
@@ -119,10 +119,10 @@ class Network:
         """The last heavy nodes before each node."""
         needs: list[frozenset[int]] = [frozenset() for _ in self.nodes]
         for index in self.order:
-            found: set[int] = set()
+            sources: set[int] = set()
             for source in self.before[index]:
-                found |= {source} if source in self.heavy else needs[source]
-            needs[index] = frozenset(found)
+                sources |= {source} if source in self.heavy else needs[source]
+            needs[index] = frozenset(sources)
         return needs
 
     def ancestors(self, nodes: Sequence[int]) -> set[int]:

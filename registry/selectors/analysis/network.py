@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from registry.errors import NotFound
-from registry.nodelinks.network import Network, NetworkNode
+from registry.nodelinks.network import LinkNetwork, NetworkNode
 from registry.selectors.analysis.topology import topology_document, topology_get
 from registry.tables import Graph
 
 
-def network_of(graph: Graph) -> Network:
+def network_of(graph: Graph) -> LinkNetwork:
     """The nodes of a network's main graph, in the order of the file.
 
     Raises ``NotFound``: ``topology_not_found``, also if the topology lacks nodes.
@@ -23,7 +23,7 @@ def network_of(graph: Graph) -> Network:
     return network_in(document)
 
 
-def network_in(document: dict[str, Any]) -> Network:
+def network_in(document: dict[str, Any]) -> LinkNetwork:
     """The network of a document of schema ``hpcfair.topology/1``."""
     nodes, tensors = document["nodes"], document["tensors"]
     names: list[str] = tensors["name"]
@@ -32,7 +32,7 @@ def network_in(document: dict[str, Any]) -> Network:
     def named(numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(names[number] for number in numbers if number >= 0)
 
-    return Network(
+    return LinkNetwork(
         nodes=tuple(
             NetworkNode(
                 name=nodes["name"][index],

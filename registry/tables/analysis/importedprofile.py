@@ -12,9 +12,9 @@ class ImportedProfile(models.Model):
     """A profile from a file of another tool.
 
     It is never ranked with the hub's own measurements. ``target`` and ``environment`` are what the
-    person states. ``fit`` has the counts of :class:`registry.nodelinks.fit.Fit`, ``notes`` what a
-    reader must know to believe the times. ``blob`` is the file as it was uploaded, ``details`` the
-    second file of formats that have one.
+    person states. ``fit`` has the counts of :class:`registry.nodelinks.fit.LinkFit`, ``notes`` what
+    a reader must know to believe the times. ``blob`` is the file as it was uploaded, ``details``
+    the second file of formats that have one.
     """
 
     uuid = uuid_column()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import onnx
 
-from registry.nodelinks.network import Network, NetworkNode
+from registry.nodelinks.network import LinkNetwork, NetworkNode
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PlainCall:
     converts: bool = False
 
 
-def of_onnx(model: onnx.ModelProto) -> Network:
+def of_onnx(model: onnx.ModelProto) -> LinkNetwork:
     """A network with its names, edges and inferred shapes."""
     graph = onnx.shape_inference.infer_shapes(model).graph
     shapes = {
@@ -30,7 +30,7 @@ def of_onnx(model: onnx.ModelProto) -> Network:
         )
         for value in (*graph.value_info, *graph.output)
     }
-    return Network(
+    return LinkNetwork(
         nodes=tuple(
             NetworkNode(
                 node.name,
@@ -51,11 +51,11 @@ def sketch(
     *,
     outputs: Sequence[str] = (),
     shapes: Mapping[str, tuple[int | None, ...]] | None = None,
-) -> Network:
+) -> LinkNetwork:
     """A network from rows of operator, inputs and output, such as ``("Add", "a b", "c")``; nodes
     have no names. The output of the last row is that of the network."""
     known = shapes or {}
-    return Network(
+    return LinkNetwork(
         nodes=tuple(
             NetworkNode("", operator, tuple(inputs.split()), (output,), known.get(output))
             for operator, inputs, output in rows

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.nodelinks.link import Linked, link
-from registry.nodelinks.network import Network
+from registry.nodelinks.network import LinkNetwork
 from tests.registry.nodelinks.networks import PlainCall, sketch
 
 #: Convolutions with normalisation and activation, a residual sum, and a dense layer.
@@ -24,7 +24,7 @@ BRANCHES = sketch([
 ])  # fmt: skip
 
 
-def links(network: Network, *calls: PlainCall, is_ordered: bool = True) -> Linked:
+def links(network: LinkNetwork, *calls: PlainCall, is_ordered: bool = True) -> Linked:
     return link(network, calls, is_ordered=is_ordered)
 
 
