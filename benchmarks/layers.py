@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import onnx
@@ -95,9 +96,13 @@ def workloads(
 
 @contextmanager
 def compiler(
-    target: TargetSpec, strategy: str, seed: int, batch: int | None = None
+    target: TargetSpec,
+    strategy: str,
+    seed: int,
+    batch: int | None = None,
+    principles: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[TvmSchedules]:
-    """A compiler with its own child processes, and without earlier knowledge."""
+    """A compiler with its own child processes, and without earlier knowledge of workloads."""
     with (
         TemporaryDirectory() as folder,
         TvmSchedules(
@@ -108,6 +113,7 @@ def compiler(
             seed=seed,
             batch=batch or ScheduleBudget().batch,
             threads=target.cores,
+            principles=principles,
         ) as schedule_compiler,
     ):
         yield schedule_compiler

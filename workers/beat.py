@@ -19,6 +19,8 @@ CHUNK_EVERY_S = 60.0
 DRAW_EVERY_S = 60.0
 #: Seconds between deletions of expired runs.
 EXPIRE_EVERY_S = 3600.0
+#: Seconds between computations of principles, which end at once without new evidence.
+PRINCIPLES_EVERY_S = 900.0
 #: Delay after which what could not be signed when it was published is signed.
 SIGN_EVERY_S = 60.0
 
@@ -51,6 +53,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.sign",
             "schedule": SIGN_EVERY_S,
             "options": {"expires": SIGN_EVERY_S},
+        },
+        "principles": {
+            "task": "workers.tasks.principles",
+            "schedule": PRINCIPLES_EVERY_S,
+            "options": {"expires": PRINCIPLES_EVERY_S},
         },
         "deliver": {
             "task": "workers.tasks.deliver",

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from registry import dispatch
+from registry.services.analysis.principle import principles_compute
 from registry.services.analysis.topology import drawings_continue
 from registry.services.fair.assessment import assess_due as queue_due
 from registry.services.storage.chunking import blobs_chunk
@@ -101,6 +102,12 @@ def expire(**_: Any) -> None:
 def sign(**_: Any) -> None:
     """Sign builds and benchmark records that have no signature."""
     sign_pending()
+
+
+@app.task(name="workers.tasks.principles", ignore_result=True)
+def principles(**_: Any) -> None:
+    """Compute principles from new searches and ablations."""
+    principles_compute()
 
 
 @app.task(name="workers.tasks.chunk", ignore_result=True)

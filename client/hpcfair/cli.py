@@ -36,6 +36,7 @@ from hpcfair.commands import (
     doi,
     files,
     jobs,
+    principles,
     profiles,
     reproduction,
     run,
@@ -169,6 +170,8 @@ for command in (
     trust.verify,
     trust.trust,
     jobs.tune,
+    principles.principles,
+    principles.ablate,
 ):
     app.command()(command)
 jobs.app.command()(runon.outputs)

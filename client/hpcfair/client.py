@@ -8,6 +8,7 @@ import httpx
 
 from hpcfair import (
     catalogue,
+    experiments,
     fork,
     hints,
     importedprofile,
@@ -340,6 +341,24 @@ class Client:
     ) -> Iterator[Job]:
         """Jobs visible to this account, newest first."""
         return job.jobs(self.http, state=state, kind=kind, model=model, target=target)
+
+    def principles(
+        self, *, status: str | None = None, anchor: str | None = None
+    ) -> Iterator[experiments.Principle]:
+        """What fast schedules of each operator share."""
+        return experiments.principles(self.http, status=status, anchor=anchor)
+
+    def principle(self, identifier: str, *, version: int | None = None) -> dict[str, Any]:
+        """A principle with its query and evidence; :mod:`hpcfair.experiments`."""
+        return experiments.principle(self.http, identifier, version=version)
+
+    def ablate(self, workload: str, *, budget: str | float | None = None) -> Job:
+        """Request an ablation of the best schedule of an operator workload, by its id."""
+        return experiments.ablate(self.http, workload, budget=budget)
+
+    def ablations(self, workload: str) -> list[dict[str, Any]]:
+        """The newest ablation of an operator workload."""
+        return experiments.ablations(self.http, workload)
 
     def targets(self) -> list[Target]:
         """Hardware targets of the hub."""

@@ -12,3 +12,9 @@ ABLATION_S = _analyses.integer(
     "cross-application, which measures the best schedules of other targets. They follow a search "
     "for schedules, for the three workloads with most time; 0: only on request.",
 )
+PRINCIPLES = _analyses.boolean(
+    "HPCFAIR_PRINCIPLES",
+    default=True,
+    about="Whether searches for schedules begin with schedules that follow the published "
+    "principles; a job's parameter `principles` overrides it.",
+)

@@ -138,6 +138,7 @@ READS: dict[str, Schema] = {
     "schedules_similar": closed({"toolchain": TOOLCHAIN, "key": SHA256}),
     "schedule_trials": closed({"toolchain": TOOLCHAIN, "key": SHA256}),
     "schedule_trials_of_job": closed({}),
+    "principles": closed({"anchors": listing(text(64), 1000)}),
     "workload_of_job": closed({}),
     "ablations_of_job": closed({}),
     "foreign_schedules_of_job": closed({}),

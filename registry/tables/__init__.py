@@ -6,6 +6,7 @@ Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing
 from registry.tables.analysis.ablation import ScheduleAblation
 from registry.tables.analysis.crossapplication import CrossApplication
 from registry.tables.analysis.importedprofile import ImportedCall, ImportedProfile
+from registry.tables.analysis.principle import Principle, PrincipleStatus, PrincipleVersion
 from registry.tables.analysis.roof import Roof, RoofSet
 from registry.tables.analysis.topology import Topology
 from registry.tables.audit import AuditEntry
@@ -68,9 +69,10 @@ __all__ = [
     "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
     "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
     "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
-    "PassPortfolio", "PassTrial", "Profile", "Record", "Ref", "RemoteRun", "Reproduction",
-    "Revision", "Roof", "RoofSet", "ScheduleAblation", "ScheduleSketch", "ScheduleTask",
-    "ScheduleTrial", "ScheduleUse", "SignInAttempts", "StudyStatistic", "Sweep", "Tag", "Target",
-    "TestTensor", "Token", "Topology", "Tree", "Trial", "Upload", "User", "UserTarget", "Webhook",
-    "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "PassPortfolio", "PassTrial", "Principle", "PrincipleStatus", "PrincipleVersion", "Profile",
+    "Record", "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet", "ScheduleAblation",
+    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
+    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Topology", "Tree", "Trial",
+    "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
+    "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

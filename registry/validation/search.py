@@ -25,6 +25,7 @@ def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, A
         "seed": (lambda value: _whole(value, low=0), "must be a whole number, not below 0"),
         "strategy": (_word, "must be the name of a strategy"),
         "backends": (_words, "must be a list of names of backends"),
+        "principles": (lambda value: type(value) is bool, "must be true or false"),
         "workload": (_uuid, "must be the id of an operator workload"),
         "repeats": (_uuid, "must be the id of the search whose measurements are repeated"),
     }

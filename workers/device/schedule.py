@@ -119,6 +119,11 @@ def _search(
     )
     scratch = folder / "scratch"
     scratch.mkdir()
+    settings = hub.ticket.settings
+    principles: list[dict[str, Any]] = []
+    if parameters.get("principles", settings.get("principles", 0.0)):
+        anchors = sorted({task.anchor for task in tasks})
+        principles = hub.read("principles", anchors=anchors)
 
     def progress(
         phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
@@ -134,6 +139,7 @@ def _search(
         batch=budget.batch,
         threads=here.spec.cores,
         device=other_machine(here),
+        principles=principles,
     ) as compiler:
         return tune_schedules(tasks, compiler, store, budget, progress=progress)
 

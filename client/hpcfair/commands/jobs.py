@@ -48,7 +48,8 @@ def list_(
         str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
     ] = None,
     kind: Annotated[
-        str | None, Option(help="inspect, tune, schedule, passes, reproduce, run, assess or doi.")
+        str | None,
+        Option(help="Such as inspect, tune, schedule, ablate or run."),
     ] = None,
     target: Annotated[str | None, Option()] = None,
     limit: Annotated[int, Option(min=1)] = 30,

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1.analysis import importedprofile, topology
+from hub.api.v1.analysis import experiment, importedprofile, principle, topology
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
@@ -104,6 +104,10 @@ urlpatterns = [
     path("bundles/<uuid:uuid>/file", bundle.BundleFileView.as_view()),
     path("bundles/<uuid:uuid>/results", bundle.BundleResultsView.as_view()),
     path("bundles/<uuid:uuid>/cancel", bundle.BundleCancelView.as_view()),
+    path("workloads/<uuid:uuid>/ablations", experiment.AblationsView.as_view()),
+    path("workloads/<uuid:uuid>/cross-applications", experiment.CrossApplicationsView.as_view()),
+    path("principles", principle.PrinciplesView.as_view()),
+    path("principles/<str:identifier>", principle.PrincipleView.as_view()),
     path("jobs", job.JobsView.as_view()),
     path("jobs/<uuid:uuid>", job.JobView.as_view()),
     path("jobs/<uuid:uuid>/cancel", job.JobCancelView.as_view()),

@@ -8,12 +8,14 @@ from hub.pages.chart.histogram import histogram
 from hub.pages.chart.pareto import pareto
 from hub.pages.chart.roofline import roofline
 from hub.pages.chart.scores import ScoredRun, distribution, history
+from hub.pages.chart.tornado import Reverted, tornado
 from hub.pages.chart.utilisation import utilisation
 
 __all__ = [
     "Chart",
     "LinkedText",
     "Part",
+    "Reverted",
     "ScoredRun",
     "bars",
     "course",
@@ -23,5 +25,6 @@ __all__ = [
     "pareto",
     "roofline",
     "run_durations",
+    "tornado",
     "utilisation",
 ]

@@ -25,6 +25,12 @@ def foreign_schedules(task: ScheduleTask) -> list[ScheduleTrial]:
     return sorted(best.values(), key=lambda trial: trial.task.target.slug)
 
 
+def foreign_schedules_count(actor: Actor, task: ScheduleTask) -> int:
+    """Number of other targets whose best schedule of a workload ``actor`` may know of."""
+    jobs = {trial.job_id for trial in foreign_schedules(task) if trial.job_id is not None}
+    return readable_jobs(actor).filter(pk__in=jobs).count()
+
+
 def foreign_schedules_of_job(job: Job) -> list[dict[str, Any]]:
     """The best schedules of the job's workload on other targets.
 
@@ -72,6 +78,11 @@ class CrossMatrix:
     is_emulated: bool
     targets: Sequence[str]
     cells: dict[tuple[str, str], CrossApplication]
+
+
+def cross_applications_of(actor: Actor, task: ScheduleTask) -> list[CrossApplication]:
+    """The newest results of a workload for each pair of targets."""
+    return [row for matrix in cross_matrices(actor, task) for row in matrix.cells.values()]
 
 
 def cross_matrices(actor: Actor, task: ScheduleTask) -> list[CrossMatrix]:

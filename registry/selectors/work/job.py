@@ -170,6 +170,7 @@ def job_ticket(job: Job) -> JobTicket:
             "tune_budget_s": float(settings.TUNE_BUDGET_S),
             "schedule_s": float(settings.SCHEDULE_S),
             "ablation_s": float(settings.ABLATION_S),
+            "principles": float(settings.PRINCIPLES),
             "passes_s": float(settings.PASSES_S),
             "roofs_s": float(settings.ROOFS_S),
         },

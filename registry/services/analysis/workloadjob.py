@@ -4,9 +4,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from registry.errors import Forbidden, Invalid
-from registry.selectors.access import Actor, memberships, person, require_scope
+from registry.selectors.access import Actor, memberships, person, require_scope, scope_covers
 from registry.selectors.analysis.jobworkload import best_trials_of
 from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_create
@@ -70,6 +71,14 @@ def workload_job(
         )
 
 
+def may_experiment(actor: Actor, task: ScheduleTask) -> bool:
+    """Whether ``actor`` may queue jobs on a workload: may write to a model that uses it."""
+    user = person(actor)
+    if user is None or not scope_covers(user.token, Scope.WRITE):
+        return False
+    return _revisions(actor, task).exists()
+
+
 def open_job(kind: JobKind, task: ScheduleTask) -> Job | None:
     """The open job of a kind on a workload."""
     rows = Job.objects.filter(kind=kind, target=task.target_id, state__in=_OPEN)
@@ -78,14 +87,7 @@ def open_job(kind: JobKind, task: ScheduleTask) -> Job | None:
 
 def _writable_revision(actor: Actor, task: ScheduleTask) -> Revision:
     """The newest revision that uses a workload and that the actor may write to."""
-    hashes = ScheduleUse.objects.filter(task=task).values("graph_hash")
-    graphs = Graph.objects.filter(graph_hash__in=hashes, is_primary=True)
-    rows = Revision.objects.filter(pk__in=graphs.values("revision"))
-    user = person(actor)
-    if user is not None:
-        may_write = memberships(user).filter(role__in=[Role.WRITE, Role.ADMIN])
-        rows = rows.filter(mlmodel__namespace__in=may_write.values("namespace"))
-    row = rows.select_related("mlmodel__namespace").order_by("-id").first()
+    row = _revisions(actor, task).select_related("mlmodel__namespace").order_by("-id").first()
     if row is None:
         raise Forbidden(
             "permission_denied",
@@ -93,3 +95,14 @@ def _writable_revision(actor: Actor, task: ScheduleTask) -> Revision:
             "Ask an owner of such a model.",
         )
     return row
+
+
+def _revisions(actor: Actor, task: ScheduleTask) -> QuerySet[Revision]:
+    hashes = ScheduleUse.objects.filter(task=task).values("graph_hash")
+    graphs = Graph.objects.filter(graph_hash__in=hashes, is_primary=True)
+    rows = Revision.objects.filter(pk__in=graphs.values("revision"))
+    user = person(actor)
+    if user is not None:
+        may_write = memberships(user).filter(role__in=[Role.WRITE, Role.ADMIN])
+        rows = rows.filter(mlmodel__namespace__in=may_write.values("namespace"))
+    return rows

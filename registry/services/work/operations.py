@@ -21,6 +21,7 @@ from registry.ids import parse_uuid
 from registry.schemas.operations import READS, WRITES, problems
 from registry.selectors.analysis import ablation, crossapplication
 from registry.selectors.analysis.jobworkload import workload_of_job
+from registry.selectors.analysis.principle import principles_for_search
 from registry.selectors.analysis.roof import roof_tools
 from registry.selectors.results import passes, reproduction, schedule, testtensor, trial
 from registry.selectors.results.build import has_confirmed_builds
@@ -178,6 +179,7 @@ _READ: dict[str, Callable[..., Any]] = {
     "schedules_similar": lambda job, **which: schedule.schedules_similar(_slug(job), **which),
     "schedule_trials": lambda job, **which: schedule.schedule_trials(_slug(job), **which),
     "schedule_trials_of_job": lambda job: schedule.schedule_trials_of_job(str(job.uuid)),
+    "principles": lambda _, anchors: principles_for_search(anchors),
     "workload_of_job": workload_of_job,
     "ablations_of_job": ablation.ablations_of_job,
     "foreign_schedules_of_job": crossapplication.foreign_schedules_of_job,

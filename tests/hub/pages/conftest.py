@@ -15,6 +15,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from registry.selectors.people.account import user_find
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import revision_get
+from registry.services.analysis.principle import principles_compute
 from registry.services.analysis.roof import roof_of
 from registry.services.discussion.comment import comment_add
 from registry.services.discussion.discussion import discussion_open, pull_request_open
@@ -39,6 +40,7 @@ from registry.tables import (
     JobBundle,
     MLModel,
     Namespace,
+    Principle,
     Profile,
     Record,
     RoofSet,
@@ -49,6 +51,7 @@ from tests.hub.pages.tuning import make_digits, publish_digits
 from tests.programs import path_of
 from tests.registry import shopfloor
 from tests.registry.analysis import roofs
+from tests.registry.analysis.planted import search
 from tests.registry.assessed import document
 from tests.registry.work.runs import finished
 
@@ -258,7 +261,11 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     webhook_create(
         actor=alice, url="https://hooks.example.org/in", watched=[{"type": "user", "name": "alice"}]
     )
+    best = search(0, name="alice/tiles")
+    principles_compute()
     return [
+        "/principles", f"/principles/{Principle.objects.order_by('id')[0].identifier}",
+        f"/workloads/{best.task.uuid}/experiments",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/fleet", "/targets/new", "/settings/bundles",
         f"/targets/{shopfloor.SLUG}", f"/devices/{Device.objects.get().uuid}",

@@ -38,6 +38,8 @@ def searched(alice: User, settings: Any) -> ScheduleTask:
         parameters={"trials": 6},
     )
     run.drain([JobKind.SCHEDULE], here=here)
+    # Ablations would yield to the search that uses the new schedules.
+    Job.objects.filter(kind=JobKind.TUNE).delete()
     confirmed = ScheduleTrial.objects.filter(confirmed_at__isnull=False)
     return ScheduleTask.objects.filter(trials__in=confirmed).order_by("-flops")[0]
 

@@ -47,7 +47,8 @@ class ScheduleCandidate:
         task: Key of its workload.
         sketch: The instructions without their decisions, as the compiler writes them as JSON.
         decisions: Values of the sketch's decisions, in the compiler's format.
-        proposed_by: ``evolution``, ``random``, ``transfer`` or ``descent``.
+        proposed_by: ``evolution``, ``random``, ``transfer``, ``principle``, ``descent`` or
+            ``ablation``.
         predicted: The cost model's score before it learned from this schedule, higher is faster;
             ``None`` without a model.
     """

@@ -40,9 +40,11 @@ class TvmSchedules:
         threads: Threads of search and timing.
         device: The machine of the target, if it is not this one. Schedules are then built and
             linked here and timed there.
+        principles: Traits that the first schedules of a workload should have or lack: ``anchor``,
+            ``trait`` and ``is_wanted`` each, see :mod:`hpcfair.traits`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a decision of its own
         self,
         target: Mapping[str, Any],
         *,
@@ -53,11 +55,18 @@ class TvmSchedules:
         batch: int = 8,
         threads: int = 1,
         device: OtherMachine | None = None,
+        principles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._limits, self._scratch = limits, scratch
         common = {"target": dict(target), "threads": threads}
         self._search = SearchProcess(
-            {**common, "strategy": strategy, "seed": seed, "batch": batch},
+            {
+                **common,
+                "strategy": strategy,
+                "seed": seed,
+                "batch": batch,
+                "principles": [dict(each) for each in principles],
+            },
             lambda: self._child("search", limits.wall_s),
         )
         self._run: RunProcess | SplitRun

@@ -1,12 +1,13 @@
 """Search of MetaSchedule's design space by evolution with a cost model, or at random.
 
-Random schedules are those of MetaSchedule's ReplayTrace; evolution starts with them until its model
-has enough samples. One model serves all workloads.
+Random schedules are those of MetaSchedule's ReplayTrace; evolution starts with them, or with those
+that follow principles, until its model has enough samples. One model serves all workloads.
 """
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tvm.s_tir import meta_schedule as ms
 from workers.backends.tvm.tuning import moves
 from workers.backends.tvm.tuning.evolution import Design, draft, spread
 from workers.backends.tvm.tuning.model import ScheduleCostModel
+from workers.backends.tvm.tuning.principled import PRINCIPLED_TRIALS, Wish, principled
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import sha256_of
@@ -30,8 +32,6 @@ _PARENTS, _EXPLORED = 12, 0.125
 _MOST_ADAPTED = 4
 #: Neighbours ranked for one step of the descent.
 _MOST_NEIGHBOURS = 48
-
-
 _NO_RESULT = ms.runner.RunnerResult(None, "not measured here")
 
 
@@ -59,12 +59,19 @@ class ScheduleSearch:
     """State of the search over all workloads."""
 
     def __init__(
-        self, target: Mapping[str, Any], strategy: str, seed: int, batch: int, threads: int
+        self,
+        target: Mapping[str, Any],
+        strategy: str,
+        seed: int,
+        batch: int,
+        threads: int,
+        principles: Mapping[str, Sequence[Wish]] | None = None,
     ) -> None:
         self.target = prepare(target)
         self.strategy, self.seed, self.batch, self.threads = strategy, seed, batch, threads
         self.model = ScheduleCostModel(seed)
         self.rng = random.Random(seed)  # noqa: S311  not for secrets
+        self.principles = dict(principles or {})
         self.tasks: dict[str, SearchTask] = {}
 
     def add(self, key: str, anchor: str, source: bytes) -> None:
@@ -85,6 +92,8 @@ class ScheduleSearch:
         if not task.adapted:
             task.adapted = True
             proposals = [("transfer", candidate) for candidate in self._adapted(task)]
+        wanted = most - len(proposals) - int(most * _EXPLORED)
+        proposals += [("principle", candidate) for candidate in self._principled(task, wanted)]
         if self.model.ready:
             guided = most - len(proposals) - int(most * _EXPLORED)
             excluded = set(task.tried)
@@ -102,6 +111,18 @@ class ScheduleSearch:
         # ReplayTrace requires results before the next batch but ignores them.
         task.context.notify_runner_results(batch, [_NO_RESULT] * len(batch))
         return [("random", candidate) for candidate in batch]
+
+    def _principled(self, task: SearchTask, most: int) -> list[Any]:
+        """The first schedules of a workload follow the principles of its anchor, if it has any."""
+        wishes = self.principles.get(task.anchor, ())
+        if not wishes or len(task.tried) >= PRINCIPLED_TRIALS:
+            return []
+        designs = principled(task.spaces, wishes, self.rng)
+        excluded = set(task.tried)
+        if self.model.ready:
+            return self._verified(task, designs, most, excluded)
+        fit = (_candidate(task, *design) for design in islice(designs, most * _VERIFIED))
+        return list(islice((candidate for candidate in fit if candidate is not None), most))
 
     def _best_neighbours(self, task: SearchTask, most: int, excluded: set[str]) -> list[Any]:
         """Neighbours of the fastest measured schedule, whose score the model may underestimate."""

@@ -3,12 +3,14 @@
 import workers.backends.tvm.without_torch  # noqa: F401  before TVM
 
 # isort: split
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workers.backends.tvm.tuning import moves
+from workers.backends.tvm.tuning.principled import wishes_by_anchor
 from workers.backends.tvm.tuning.schedule_search import ScheduleSearch
 from workers.backends.tvm.tuning.workload import scheduled, trace_of
 from workers.engine.errors import InvalidCandidate
@@ -20,11 +22,22 @@ _MOST_TRIALS = 96
 _SEARCH: list[ScheduleSearch] = []
 
 
-def start(*, target: dict[str, Any], strategy: str, seed: int, batch: int, threads: int) -> None:
-    """Begin a search; ``strategy`` is ``evolution`` or ``random``."""
+def start(
+    *,
+    target: dict[str, Any],
+    strategy: str,
+    seed: int,
+    batch: int,
+    threads: int,
+    principles: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Begin a search; ``strategy`` is ``evolution`` or ``random``. Each of the ``principles`` has
+    an ``anchor``, a ``trait`` and whether it ``is_wanted``."""
     if strategy not in {"evolution", "random"}:
         raise InvalidCandidate(f"there is no strategy {strategy!r}")
-    _SEARCH[:] = [ScheduleSearch(target, strategy, seed, batch, threads)]
+    _SEARCH[:] = [
+        ScheduleSearch(target, strategy, seed, batch, threads, wishes_by_anchor(principles))
+    ]
 
 
 def add(*, key: str, anchor: str, source: npt.NDArray[np.uint8]) -> None:

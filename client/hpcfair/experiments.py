@@ -1,0 +1,78 @@
+"""What the hub learns about schedules: principles, and experiments with one workload."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hpcfair.job import Job, seconds
+from hpcfair.transport import Transport, pages, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Principle:
+    """What fast schedules of an operator share.
+
+    Attributes:
+        identifier: SHA-256 of the statement and the method.
+        words: The statement.
+        anchor: The operator, without shapes.
+        status: ``published``, ``weakened``, ``withdrawn`` or ``examined``.
+        published_at: Time of the first publication, ISO 8601; ``None`` before.
+    """
+
+    identifier: str
+    words: str
+    anchor: str
+    status: str
+    published_at: str | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Principle":
+        """The principle of an answer of the hub."""
+        return cls(
+            str(data["identifier"]),
+            str(data["words"]),
+            str(data["anchor"]),
+            str(data["status"]),
+            data.get("published_at"),
+        )
+
+
+def principles(
+    http: Transport, *, status: str | None = None, anchor: str | None = None
+) -> Iterator[Principle]:
+    """Principles by operator and words."""
+    filters = {"status": status, "anchor": anchor}
+    params = {name: value for name, value in filters.items() if value is not None}
+    for item in pages(http, "/api/v1/principles", params):
+        yield Principle.from_json(item)
+
+
+def principle(http: Transport, identifier: str, *, version: int | None = None) -> dict[str, Any]:
+    """A principle with the query and the evidence of a version, by default the newest.
+
+    Raises ``NotFound``: ``principle_not_found``.
+    """
+    params = {} if version is None else {"version": version}
+    document: dict[str, Any] = http.json(
+        "GET", f"/api/v1/principles/{quoted(identifier)}", params=params
+    )
+    return document
+
+
+def ablate(http: Transport, workload: str, *, budget: str | float | None = None) -> Job:
+    """Request an ablation of the best schedule of an operator workload, by its id.
+
+    Raises ``NotFound``: ``workload_not_found``; ``Forbidden`` without a model of one's own that
+    uses it.
+    """
+    body = {} if budget is None else {"budget_s": seconds(budget)}
+    answer = http.json("POST", f"/api/v1/workloads/{quoted(workload)}/ablations", body=body)
+    return Job(http, answer["items"][0])
+
+
+def ablations(http: Transport, workload: str) -> list[dict[str, Any]]:
+    """The newest ablation of a workload: a control, then one variant for each reverted decision."""
+    answer = http.json("GET", f"/api/v1/workloads/{quoted(workload)}/ablations")
+    rows: list[dict[str, Any]] = answer["items"]
+    return rows

@@ -1,0 +1,174 @@
+"""Experiments with the schedules of an operator workload: ablation and cross-application."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from hub.pages import chart
+from hub.pages.chart import Reverted
+from hub.pages.views import act, page, signed_in
+from registry.selectors.access import Actor
+from registry.selectors.analysis.ablation import ablations_of
+from registry.selectors.analysis.crossapplication import (
+    CrossMatrix,
+    cross_matrices,
+    foreign_schedules_count,
+)
+from registry.selectors.analysis.jobworkload import open_experiments, workload_of
+from registry.services.analysis.ablation import ablation_submit
+from registry.services.analysis.crossapplication import cross_submit
+from registry.services.analysis.workloadjob import may_experiment
+from registry.tables import CrossApplication, ScheduleAblation, ScheduleTask
+from registry.traces.errors import TraceError
+from registry.traces.names import Names
+from registry.traces.sketch import Sketch
+
+_FAILURES = {
+    "invalid": "cannot be built", "crash": "crashed", "timeout": "took too long",
+    "wrong-output": "wrong result", "infrastructure": "the machine failed", "pruned": "timed once",
+}  # fmt: skip
+
+
+@page
+def experiments(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """The ablation of a workload's best schedule, and how schedules of other targets do."""
+    task = workload_of(request.user, str(uuid))
+    context = {"section": "workloads", **experiments_context(request.user, task)}
+    return render(request, "workload/experiments.html", context)
+
+
+@page
+@require_POST
+def ablate(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """Queue an ablation."""
+    actor = signed_in(request)
+    task = workload_of(actor, str(uuid))
+    return act(
+        request,
+        reverse("workload-experiments", args=[uuid]),
+        lambda: ablation_submit(actor=actor, task=task),
+        done="The ablation is queued.",
+    )
+
+
+@page
+@require_POST
+def cross_apply(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """Queue a measurement of schedules of other targets."""
+    actor = signed_in(request)
+    task = workload_of(actor, str(uuid))
+    return act(
+        request,
+        reverse("workload-experiments", args=[uuid]),
+        lambda: cross_submit(actor=actor, task=task),
+        done="The measurement is queued.",
+    )
+
+
+def experiments_context(actor: Actor, task: ScheduleTask) -> dict[str, Any]:
+    """What ``workload/ablation.html`` and ``workload/cross.html`` show of a workload."""
+    rows = ablations_of(actor, task)
+    control = next((row for row in rows if row.position < 0), None)
+    variants = [row for row in rows if row.position >= 0]
+    titles = _Titles(task, rows[0]) if rows else None
+    reverted = [_reverted(row, titles) for row in variants] if titles else []
+    noise = None
+    if control is not None and control.ratio_low and control.ratio_high:
+        noise = control.ratio_low, control.ratio_high
+    return {
+        "task": task,
+        "ablation": rows[0] if rows else None,
+        "tornado": chart.tornado(reverted, noise=noise),
+        "sentence": _sentence(reverted),
+        "better": [row for row in reverted if row.verdict == "faster"],
+        "noise": noise,
+        "matrices": [_matrix(matrix) for matrix in cross_matrices(actor, task)],
+        "others": foreign_schedules_count(actor, task),
+        "may_experiment": may_experiment(actor, task),
+        "open_experiments": open_experiments(actor, task),
+    }
+
+
+class _Titles:
+    """Decisions of the best schedule in words; plain numbers if its sketch cannot be read."""
+
+    def __init__(self, task: ScheduleTask, row: ScheduleAblation) -> None:
+        self._decisions = row.trial.decisions
+        try:
+            self._sketch = Sketch(row.trial.sketch.instructions, Names(task.blocks))
+            self._points = {point.instruction: point for point in self._sketch.points}
+        except TraceError:
+            self._points = {}
+
+    def title(self, position: int) -> str:
+        """What is decided."""
+        point = self._points.get(self._decisions[position][0])
+        return point.title if point else f"decision {position + 1}"
+
+    def text(self, position: int, value: Any) -> str:
+        """A value in words."""
+        point = self._points.get(self._decisions[position][0])
+        try:
+            return self._sketch.text_of(point, value) if point else str(value)
+        except TraceError:
+            return str(value)
+
+    def change(self, row: ScheduleAblation) -> str:
+        """From which value to which, and why."""
+        best = self.text(row.position, self._decisions[row.position][1])
+        return f"{best} → {self.text(row.position, row.alternative)} ({row.reason})"
+
+
+def _reverted(row: ScheduleAblation, titles: _Titles) -> Reverted:
+    return Reverted(
+        titles.title(row.position),
+        titles.change(row),
+        row.verdict,
+        row.ratio,
+        row.ratio_low,
+        row.ratio_high,
+        "" if row.ratio is not None else _FAILURES.get(row.outcome, row.outcome),
+    )
+
+
+def _sentence(rows: list[Reverted]) -> str:
+    """The largest effect as a sentence; "" without one."""
+    slower = [row for row in rows if row.verdict == "slower" and row.ratio is not None]
+    if not slower:
+        return ""
+    top = max(slower, key=lambda row: row.ratio or 0.0)
+    return f"Causal: reverting {top.label} costs {top.ratio:.2g}× [{top.low:.2g}, {top.high:.2g}]."
+
+
+def _matrix(matrix: CrossMatrix) -> dict[str, Any]:
+    return {
+        "is_emulated": matrix.is_emulated,
+        "targets": matrix.targets,
+        "rows": [
+            (source, [_cell(matrix.cells.get((source, target)), source == target)
+                      for target in matrix.targets])
+            for source in matrix.targets
+        ],
+    }  # fmt: skip
+
+
+def _cell(row: CrossApplication | None, is_own: bool) -> dict[str, Any]:  # noqa: FBT001
+    """A cell of the matrix: text, grade of the loss from 0 to 4, and the row."""
+    if is_own:
+        return {"text": "1", "note": "its own best", "grade": "own"}
+    if row is None:
+        return {"text": "–", "note": "not measured", "grade": "none"}
+    if row.ratio is None:
+        note = _FAILURES.get(row.outcome, row.outcome)
+        return {"text": "failed", "note": note, "grade": "failed"}
+    loss = 100 * (row.ratio - 1)
+    return {
+        "text": f"{row.ratio:.2f}",
+        "note": f"[{row.ratio_low:.2f}, {row.ratio_high:.2f}]",
+        "loss": f"{loss:+.0f} %",
+        "grade": str(sum(row.ratio > limit for limit in (1.02, 1.1, 1.3, 2.0))),
+    }
