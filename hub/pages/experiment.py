@@ -1,5 +1,7 @@
 """Experiments with the schedules of an operator workload: ablation and cross-application."""
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -75,14 +77,20 @@ def experiments_context(actor: Actor, task: ScheduleTask) -> dict[str, Any]:
     control = next((row for row in rows if row.position < 0), None)
     variants = [row for row in rows if row.position >= 0]
     titles = _Titles(task, rows[0]) if rows else None
-    reverted = [_reverted(row, titles) for row in variants] if titles else []
+    reverted = [_reverted(row, titles) for row in variants if titles]
+    count = Counter(row.label for row in reverted)
+    # A decision with two variants has two bars.
+    shown = [
+        replace(row, label=f"{row.label}: {_short(each.reason)}") if count[row.label] > 1 else row
+        for row, each in zip(reverted, variants, strict=True)
+    ]
     noise = None
     if control is not None and control.ratio_low and control.ratio_high:
         noise = control.ratio_low, control.ratio_high
     return {
         "task": task,
         "ablation": rows[0] if rows else None,
-        "tornado": chart.tornado(reverted, noise=noise),
+        "tornado": chart.tornado(shown, noise=noise),
         "sentence": _sentence(reverted),
         "better": [row for row in reverted if row.verdict == "faster"],
         "noise": noise,
@@ -133,6 +141,11 @@ def _reverted(row: ScheduleAblation, titles: _Titles) -> Reverted:
         row.ratio_high,
         "" if row.ratio is not None else _FAILURES.get(row.outcome, row.outcome),
     )
+
+
+def _short(reason: str) -> str:
+    """The reason of an alternative without its evidence: ``next best value``."""
+    return reason.partition(",")[0].partition(" in ")[0]
 
 
 def _sentence(rows: list[Reverted]) -> str:

@@ -58,7 +58,7 @@ def principle(request: HttpRequest, identifier: str) -> HttpResponseBase:
         "version": version,
         "versions": row.versions.order_by("-number"),
         "evidence": evidence,
-        "query": visible_query(version),
+        "frozen": visible_query(version),
         "support": [each for each in evidence["workloads"] if each["direction"] == "for"],
         "contrary": [each for each in evidence["workloads"] if each["direction"] == "against"],
         "silent": [each for each in evidence["workloads"] if each["direction"] == "none"],

@@ -40,7 +40,8 @@ class WorkloadTrials:
 class RevertedDecision:
     """An ablation with a clear verdict: the best schedule, the variant, and how it compares.
 
-    ``is_slower``: whether the variant is slower; otherwise it is faster.
+    ``name`` is that of the workload. ``is_slower``: whether the variant is slower; otherwise it is
+    faster.
     """
 
     ablation: str
@@ -53,3 +54,4 @@ class RevertedDecision:
     low: float
     high: float
     is_slower: bool
+    name: str = ""

@@ -162,6 +162,7 @@ def _effects(trait: Trait, ablations: Iterable[RevertedDecision]) -> list[dict[s
             continue
         rows.append({
             "ablation": each.ablation, "workload": each.workload, "key": each.key,
+            "name": each.name,
             "ratio": each.ratio, "ratio_low": each.low, "ratio_high": each.high,
             "best_has_it": before, "sign": before == each.is_slower,
         })  # fmt: skip

@@ -13,6 +13,8 @@ _WORDS = {
     "slower": "slower without it", "faster": "faster without it", "same": "no difference",
     "unstable": "undecided",
 }  # fmt: skip
+#: Words of the legend, where pale bars are one entry.
+_KEYS = _WORDS | dict.fromkeys(("same", "unstable"), "no proven difference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def tornado(
         measured.append(Reverted("nothing (control)", "", "same", middle, *noise))
     values = [1.0, *(end for row in measured for end in (row.low, row.high, row.ratio) if end)]
     x = log_axis("time, as a multiple of the best schedule's", values, ratio_label, margin=1.1)
-    verdicts = dict.fromkeys(row.verdict for row in measured)
+    legend = {_KEYS[row.verdict]: _COLORS[row.verdict] for row in measured}
     return Chart(
         name=name,
         title="What each decision saves",
@@ -73,7 +75,7 @@ def tornado(
             TableColumn("Conclusion"),
         ),
         rows=tuple(_row(row) for row in (*measured, *failed)),
-        keys=tuple(Key(_WORDS[each], "rect", _COLORS[each]) for each in verdicts),
+        keys=tuple(Key(words, "rect", color) for words, color in legend.items()),
         height=_FRAME_PX + _ROW_PX * len(measured),
     )
 

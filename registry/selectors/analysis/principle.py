@@ -252,4 +252,5 @@ def _reverted(row: ScheduleAblation) -> RevertedDecision:
         low=float(row.ratio_low or 1.0),
         high=float(row.ratio_high or 1.0),
         is_slower=row.verdict == Verdict.SLOWER,
+        name=row.task.name,
     )

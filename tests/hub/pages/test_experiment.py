@@ -125,6 +125,8 @@ def test_principles_are_listed_with_what_is_missing_and_published_with_evidence(
     page = shown(client, f"/principles/{row.identifier}")
     assert f"sha256:{row.identifier}" in page
     assert page.count("/experiments") >= 6
+    # The query of the evidence is not that of the search box.
+    assert 'autocomplete="off" value=""' in page
     (document,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
     record = json.loads(document)
     assert record["identifier"] == f"urn:sha256:{row.identifier}"
