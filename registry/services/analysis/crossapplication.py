@@ -18,7 +18,7 @@ from registry.services.analysis.ablation import (
     comparison_columns,
     workloads_by_time,
 )
-from registry.services.analysis.workloadjob import open_job, workload_job
+from registry.services.analysis.workloadjob import open_job, workload_job, writable_revision
 from registry.services.results.columns import check_columns
 from registry.services.work.lease import held_job
 from registry.states import JobKind
@@ -59,13 +59,16 @@ def cross_submit(
     Raises ``Invalid`` ``invalid_request`` if no other target has a schedule of it; otherwise as
     :func:`registry.services.analysis.workloadjob.workload_job`.
     """
+    revision = writable_revision(actor, task)
     if not foreign_schedules(task):
         raise Invalid(
             "invalid_request",
             f"No other target has a schedule of {task.name}.",
             "Wait for a search on another target.",
         )
-    return workload_job(actor=actor, kind=JobKind.CROSS, task=task, parameters=parameters)
+    return workload_job(
+        actor=actor, kind=JobKind.CROSS, task=task, revision=revision, parameters=parameters
+    )
 
 
 def plan_cross_applications(*, job_uuid: str) -> list[Job]:

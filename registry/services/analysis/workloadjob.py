@@ -43,8 +43,7 @@ def workload_job(
         Invalid: ``invalid_target``: the target is disabled; ``invalid_request``: no schedule of the
             workload is confirmed, or a parameter is invalid.
     """
-    require_scope(actor, Scope.WRITE)
-    revision = revision or _writable_revision(actor, task)
+    revision = revision or writable_revision(actor, task)
     budget = check_search(parameters or {}, longest_s=6 * (settings.ABLATION_S or 60))
     if not task.target.enabled:
         raise Invalid("invalid_target", f"Target {task.target.slug} is disabled.")
@@ -85,8 +84,12 @@ def open_job(kind: JobKind, task: ScheduleTask) -> Job | None:
     return rows.filter(parameters__workload=str(task.uuid)).order_by("id").first()
 
 
-def _writable_revision(actor: Actor, task: ScheduleTask) -> Revision:
-    """The newest revision that uses a workload and that the actor may write to."""
+def writable_revision(actor: Actor, task: ScheduleTask) -> Revision:
+    """The newest revision that uses a workload and that the actor may write to.
+
+    Raises ``Unauthenticated``, ``Forbidden``.
+    """
+    require_scope(actor, Scope.WRITE)
     row = _revisions(actor, task).select_related("mlmodel__namespace").order_by("-id").first()
     if row is None:
         raise Forbidden(

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
@@ -22,11 +23,13 @@ from registry.tables import (
     MLModel,
     Record,
     Revision,
+    ScheduleTask,
     Target,
     Trial,
 )
 from tests.factories import store
 from tests.registry import assessed, shopfloor
+from tests.registry.analysis import workloads
 from tests.registry.drawings import EXAMPLE, draw
 
 
@@ -44,6 +47,7 @@ class Scene:
     baseline: Build
     fast: Build
     profile: ImportedProfile
+    workload: ScheduleTask
 
     @property
     def name(self) -> str:
@@ -76,6 +80,12 @@ def tuned(mlmodel: MLModel) -> Scene:
         ],
     )
     profile_store(**held, config_sha256=fast.config_sha256, profile=shopfloor.profile())
+    # A workload that no other scene shares.
+    workload = workloads.add_task(ticket, key=sha256(mlmodel.full_name.encode()).hexdigest())
+    best = workloads.add_trial(
+        ticket, 0, key=workload.key, decisions=workloads.BEST, seconds=[0.001] * 5
+    )
+    workloads.confirm(ticket, best, 0.001, key=workload.key)
     assessment_add(revision, assessed.document())
     kernels = [
         {"cat": "Node", "name": f"{name}_{place}_kernel_time", "ts": place, "dur": 1 + place}
@@ -95,4 +105,5 @@ def tuned(mlmodel: MLModel) -> Scene:
         baseline=baseline,
         fast=fast,
         profile=profile,
+        workload=workload,
     )

@@ -51,6 +51,10 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
     "build_file": lambda s: f"builds/{s.fast.uuid}/files/model.ort",
+    "workload_ablations": lambda s: f"workloads/{s.workload.uuid}/ablations",
+    "workload_ablate": lambda s: f"workloads/{s.workload.uuid}/ablations",
+    "workload_cross_applications": lambda s: f"workloads/{s.workload.uuid}/cross-applications",
+    "workload_cross_apply": lambda s: f"workloads/{s.workload.uuid}/cross-applications",
     "job_get": lambda s: f"jobs/{s.job.uuid}",
     "job_cancel": lambda s: f"jobs/{s.job.uuid}/cancel",
     "job_trials": lambda s: f"jobs/{s.job.uuid}/trials",
@@ -69,6 +73,8 @@ NOT_ABOUT = {
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema", "topology_schema", "fair_report",
     "assessment_schema",
+    # Of public models only: tests/registry/analysis/test_principle.py.
+    "principle_list", "principle_get",
     "dataset_identifiers", "target_import", "target_save", "device_change", "device_code_issue",
     # Devices reach what belongs to the jobs that they hold: test_agent.py, test_agentblob.py.
     "agent_enrol", "agent_check", "agent_hello", "agent_heartbeat", "agent_leave", "agent_claim",
@@ -97,6 +103,8 @@ BODIES: dict[str, Any] = {
     "model_tune": {},
     "model_doi": {},
     "model_assess": {},
+    "workload_ablate": {},
+    "workload_cross_apply": {},
     "model_profile_import": {"sha256": "0" * 64, "target": "a laptop"},
 }
 

@@ -20,9 +20,9 @@ def search(
     rng = random.Random(number)  # noqa: S311
     revision = shopfloor.make_revision(name or f"alice/net{number}", private=private)
     shopfloor.make_graph(revision)
-    target, _ = shopfloor.make_machine(name=f"on-{shopfloor.SLUG}")
+    target, _ = shopfloor.make_machine()
     job_submit(actor=None, kind=JobKind.SCHEDULE, revision=revision, target=target)
-    ticket = claim(JobKind.SCHEDULE)
+    ticket = claim(JobKind.SCHEDULE, device="floor-1")
     key = f"{number:064x}"
     workloads.add_task(ticket, key=key, name=f"conv{number}")
     first = workloads.add_trial(
@@ -46,7 +46,7 @@ def search(
     best = workloads.confirm(ticket, first, 0.0002, key=key)
     job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"summary": "done"})
     ablation_submit(actor=None, task=best.task)
-    measuring = claim(JobKind.ABLATE)
+    measuring = claim(JobKind.ABLATE, device="floor-1")
     row = ablation(best, position=1, alternative=0 if helps else 3)
     ablation_add(job_uuid=measuring.job_uuid, fence=measuring.fence, ablation=row)
     job_succeed(job_uuid=measuring.job_uuid, fence=measuring.fence, result={"summary": "done"})
