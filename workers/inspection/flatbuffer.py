@@ -63,6 +63,11 @@ class Table:
         """Length of a vector of bytes."""
         return self._vector(field, 1)[1]
 
+    def content(self, field: int) -> bytes:
+        """A vector of bytes; empty if absent."""
+        start, count = self._vector(field, 1)
+        return self.data[start : start + count]
+
     def inline(self) -> bytes:
         """Fields and their bytes inside the table, to distinguish small tables. Strings and vectors
         are compared by their position, not by their contents."""

@@ -95,6 +95,8 @@ def read_folder(
         # Variants in reduced precision are alternative formats, and are compared with this one.
         facts = [read_tflite_graph(folder, choose_full_precision(folder, paths))]
         primary = facts[0]["path"]
+        if drawings:
+            drawings.add_tflite(folder / primary, primary, warnings)
     else:
         raise InspectionError(
             "no_model_file",

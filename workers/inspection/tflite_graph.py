@@ -46,7 +46,7 @@ _GATHERS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """An operator of the main graph; ``inputs`` are tensor indices, -1 for an omitted input."""
 
     op: str
@@ -66,9 +66,9 @@ def read_tflite_graph(folder: Path, shown: str) -> dict[str, Any]:
 
 
 def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
-    steps = list(_steps(network))
+    steps = list(steps_of(network))
     weights = _weights(network)
-    macs = sum(_macs(network, step) for step in steps)
+    macs = sum(step_macs(network, step) for step in steps)
     inputs, outputs = network.interface.inputs, network.interface.outputs
     return {
         "path": shown,
@@ -93,13 +93,14 @@ def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
     }
 
 
-def _steps(network: TfliteNetwork) -> Iterator[_Step]:
+def steps_of(network: TfliteNetwork) -> Iterator[Step]:
+    """The operators of the main graph. Raises Malformed."""
     codes = [operator_code(code) for code in network.model.tables(1)]
     for table in network.main.tables(3):
         code, inputs, outputs = table.scalar(0, "I"), table.numbers(1, "i"), table.numbers(2, "i")
         if code >= len(codes) or any(n >= len(network.tensors) for n in (*inputs, *outputs)):
             raise Malformed("it names what it does not have")
-        yield _Step(name_of(codes[code]), inputs, outputs, table)
+        yield Step(name_of(codes[code]), inputs, outputs, table)
 
 
 def _histogram(network: TfliteNetwork) -> dict[str, int]:
@@ -136,7 +137,8 @@ def _shape(tensor: Table) -> tuple[int, ...]:
     return tuple(max(0, size) for size in tensor.numbers(0, "i"))
 
 
-def _macs(network: TfliteNetwork, step: _Step) -> int:
+def step_macs(network: TfliteNetwork, step: Step) -> int:
+    """Multiply-accumulates of an operator; 0 for those that are not linear."""
     if step.op not in CONVOLUTIONS | PRODUCTS or not step.outputs:
         return 0
     out = math.prod(_shape_at(network, step.outputs[0]))
@@ -154,7 +156,7 @@ def _macs(network: TfliteNetwork, step: _Step) -> int:
     return out * math.prod(right[1:])
 
 
-def _motifs(network: TfliteNetwork, steps: list[_Step]) -> Motifs:
+def _motifs(network: TfliteNetwork, steps: list[Step]) -> Motifs:
     motifs = Motifs()
     softmaxes = 0
     for step in steps:
@@ -178,7 +180,7 @@ def _motifs(network: TfliteNetwork, steps: list[_Step]) -> Motifs:
     return motifs
 
 
-def _convolution(network: TfliteNetwork, step: _Step) -> Convolution:
+def _convolution(network: TfliteNetwork, step: Step) -> Convolution:
     """Filters are ``[outputs, height, width, inputs]``, or ``[1, height, width, n]`` by channel."""
     shape = _shape_at(network, _place(step, 1))
     read = _place(step, 2 if step.op == "TRANSPOSE_CONV" else 0)
@@ -197,13 +199,13 @@ def _convolution(network: TfliteNetwork, step: _Step) -> Convolution:
     )
 
 
-def _is_skip(network: TfliteNetwork, step: _Step) -> bool:
+def _is_skip(network: TfliteNetwork, step: Step) -> bool:
     computed = {n for n in step.inputs if n >= 0 and not _is_constant(network, n)}
     shapes = {_shape_at(network, n) for n in computed}
     return len(computed) > 1 and len(shapes) == 1 and len(next(iter(shapes))) > 1
 
 
-def _integer_bounds(network: TfliteNetwork, steps: list[_Step]) -> dict[str, int]:
+def _integer_bounds(network: TfliteNetwork, steps: list[Step]) -> dict[str, int]:
     """Number of rows of the tables that integer inputs index directly."""
     names = dict(zip(network.main.numbers(1, "i"), network.interface.inputs, strict=True))
     bounds: dict[str, int] = {}
@@ -218,7 +220,7 @@ def _integer_bounds(network: TfliteNetwork, steps: list[_Step]) -> dict[str, int
     return bounds
 
 
-def _graph_hash(network: TfliteNetwork, steps: list[_Step]) -> str:
+def _graph_hash(network: TfliteNetwork, steps: list[Step]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
 
     Tensors are identified by their order in the file, so exporters may yield different hashes for
@@ -238,7 +240,7 @@ def _graph_hash(network: TfliteNetwork, steps: list[_Step]) -> str:
     return digest.hexdigest()
 
 
-def _place(step: _Step, number: int) -> int:
+def _place(step: Step, number: int) -> int:
     """Index of the tensor of an operator's input ``number``; -1 if it is omitted."""
     return step.inputs[number] if number < len(step.inputs) else -1
 

@@ -8,19 +8,22 @@ export function words(box, network) {
   if (box.kind === "node") {
     const operator = network.operator(box.node);
     const stored = nodes.inputs[box.node].filter((tensor) => network.stored.has(tensor));
-    const weights = stored.map((tensor) => network.shape(tensor)).filter(Boolean)[0];
+    // Sizes and axes are no weights.
+    const weights = stored.filter((tensor) => !/^(int64|bool|string)/.test(network.type(tensor))).map((tensor) => network.shape(tensor)).filter(Boolean)[0];
     const title = operator.replace(/^.*::/, "");
     const levels = nodes.name[box.node].split("/").filter(Boolean);
     // Exporters end names with the operator, which the box has as its title.
     if (levels.length > 1 && levels.at(-1).startsWith(title)) levels.pop();
-    const name = levels.at(-1) === title ? "" : (levels.at(-1) ?? "");
+    const last = levels.at(-1) === title ? "" : (levels.at(-1) ?? "");
+    const name = /^.{0,2}$|^\d+$/.test(last) && levels.length > 1 ? `${levels.at(-2)}/${last}` : last;
     return { title, line: weights ?? name, kind: kindOf(operator) };
   }
   if (box.kind === "scope") {
     const alike = groups.alike[box.group];
     const count = alike < 0 ? 0 : groups.alike.filter((other) => other === alike).length;
     const more = count > 1 ? ` · ${count} alike` : "";
-    return { title: groups.name[box.group] || "network", line: `${spelled(network.size[box.group])} nodes${more}`, kind: "scope" };
+    const noun = network.size[box.group] === 1 ? "node" : "nodes";
+    return { title: groups.name[box.group] || "network", line: `${spelled(network.size[box.group])} ${noun}${more}`, kind: "scope" };
   }
   return { title: tensors.name[box.tensor], line: network.type(box.tensor), kind: box.kind };
 }

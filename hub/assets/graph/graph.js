@@ -6,12 +6,21 @@ import { drawBox } from "./box.js";
 import { download, pngOf, svgText } from "./export.js";
 import { MOST_OPEN, Network } from "./network.js";
 import { heat, Overlay, SCALES } from "./overlay.js";
+import { walkRows } from "./rows.js";
 import { Search } from "./search.js";
 import { View } from "./view.js";
 
 const KEYS =
   "Arrow down and up follow the edges, left and right go along a layer. Enter selects, space opens or closes a group, C closes the group around a node, N and P go to the next and previous hottest, slash searches, plus and minus zoom, shift and arrows pan, 0 fits, escape clears.";
 let counter = 0;
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 export class Graph {
   constructor(element) {
@@ -75,6 +84,7 @@ export class Graph {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
     addEventListener("beforeprint", () => this.view.fit());
     this.describe(null);
+    for (const table of document.querySelectorAll(`[data-graph-rows="${CSS.escape(this.name)}"]`)) walkRows(table, (node) => this.select({ node }));
   }
 
   scales() {
@@ -289,7 +299,7 @@ export class Graph {
     const [, kind, value] = /^#(node|group)=(.+)$/.exec(location.hash) ?? [];
     if (!kind || (isChange && location.hash === this.hash)) return;
     if (kind === "node") this.select({ node: Number(value) });
-    else this.select({ group: decodeURIComponent(value) });
+    else this.select({ group: decoded(value) });
   }
 
   press(event) {

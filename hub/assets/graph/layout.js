@@ -6,6 +6,7 @@ export const BOX = { width: 172, height: 46, gapX: 26, gapY: 50, lane: 14 };
 const MOST_LANES = 20_000;
 const ORDER_SWEEPS = 8;
 const PLACE_SWEEPS = 10;
+const SLACK = 9; // that a straight line is worth
 
 // boxes: [{kind, order, seed}], edges: [{from, to}]. Sets x, y (centres) and rank of the boxes; returns
 // {width, height, layers, lines: [{from, to, points, segments}], segments: [{x0, y0, x1, y1, lines, arrow}]}.
@@ -116,6 +117,8 @@ function lanes(boxes, forward) {
     return { edge, cells: chain };
   });
   for (const one of cells) {
+    // What computes the same in every run, or is an input, hangs on the main path and does not pull it.
+    one.isLeaf = Boolean(one.box) && !one.up.size && one.box.kind !== "input";
     // Long edges that could not get lanes do not pull on the order.
     one.up = [...one.up].filter((other) => other.rank === one.rank - 1);
     one.down = [...one.down].filter((other) => other.rank === one.rank + 1);
@@ -166,12 +169,13 @@ function place(layers) {
 function straighten(layers) {
   for (const layer of layers) {
     layer.forEach((one, at) => {
-      if (one.up.length !== 1 || one.up[0].down.length !== 1) return;
-      const { x } = one.up[0];
+      const up = one.up.filter((other) => !other.isLeaf);
+      if (up.length !== 1 || up[0].down.length !== 1) return;
+      const { x } = up[0];
       const left = layer[at - 1];
       const right = layer[at + 1];
-      if (left && x - left.x < distance(left, one)) return;
-      if (right && right.x - x < distance(one, right)) return;
+      if (left && x - left.x < distance(left, one) - SLACK) return;
+      if (right && right.x - x < distance(one, right) - SLACK) return;
       one.x = x;
     });
   }
@@ -184,7 +188,9 @@ function settle(layer, down) {
   layer.forEach((one, at) => {
     if (at) offset += distance(layer[at - 1], one);
     offsets.push(offset);
-    const near = down === null ? [...one.up, ...one.down] : down ? one.up : one.down;
+    const all = down === null ? [...one.up, ...one.down] : down ? one.up : one.down;
+    const main = one.isLeaf ? all : all.filter((other) => !other.isLeaf);
+    const near = main.length ? main : down === null ? all : [];
     let sum = 0;
     let weight = 0;
     for (const other of near) {
@@ -224,7 +230,7 @@ function route(chains, back, boxes, right) {
       if (!segment) {
         segment = {
           x0: from.x, y0: from.y + BOX.height / 2, x1: to.x, y1: to.y - BOX.height / 2,
-          through: !to.box, arrow: Boolean(to.box), lines: [], number: segments.length,
+          inset: to.box?.kind === "scope" ? 13 : 5, through: !to.box, arrow: Boolean(to.box), lines: [], number: segments.length,
         };
         shared.set(key, segment);
         segments.push(segment);
@@ -248,7 +254,7 @@ function route(chains, back, boxes, right) {
 export function pathOf(segment) {
   const { x0, y0, x1, y1 } = segment;
   if (segment.back) return `M${x0} ${y0}C${segment.side} ${y0} ${segment.side} ${y1} ${x1 + 6} ${y1}`;
-  const end = segment.arrow ? y1 - 5 : y1;
+  const end = segment.arrow ? y1 - segment.inset : y1;
   const bend = Math.min(40, (end - y0) / 2);
   const curve = Math.abs(x0 - x1) < 0.5 ? `M${x0} ${y0}V${end}` : `M${x0} ${y0}C${x0} ${y0 + bend} ${x1} ${end - bend} ${x1} ${end}`;
   return segment.through ? `${curve}V${y1 + BOX.height}` : curve;

@@ -119,11 +119,11 @@ export class View {
   // The top of the drawing, as wide as fits.
   home() {
     if (!this.drawing || !this.width) return;
-    this.scale = Math.max(0.3, Math.min(1, (this.width - 20) / this.drawing.width));
-    const first = this.drawing.layers[0]?.[0];
+    this.scale = Math.max(0.7, Math.min(1, (this.width - 20) / this.drawing.width));
+    const first = this.shown.find((box) => box.kind === "input") ?? this.drawing.layers[0]?.[0];
     const centre = this.drawing.width * this.scale <= this.width || !first ? this.drawing.width / 2 : first.x;
     this.x = this.width / 2 - centre * this.scale;
-    this.y = 8;
+    this.y = first ? Math.min(8, 60 - (first.y - BOX.height) * this.scale) : 8;
     this.render();
   }
 

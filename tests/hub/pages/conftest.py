@@ -53,6 +53,7 @@ from tests.registry import shopfloor
 from tests.registry.analysis import roofs
 from tests.registry.analysis.planted import search
 from tests.registry.assessed import document
+from tests.registry.drawings import EXAMPLE, draw
 from tests.registry.work.runs import finished
 
 #: How long a page may take to become what is waited for: a busy machine is no fault of the page.
@@ -211,6 +212,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     """A page of every kind, all readable by alice, an operator, who owns most of what they show."""
     User.objects.filter(pk=alice.pk).update(is_staff=True)
     root, mlmodel = tuned.path, tuned.mlmodel
+    draw(Graph.objects.get(revision=tuned.job.revision), EXAMPLE)
     for points in (1, 3):
         assessment_add(revision_get(mlmodel), document(points))
     assert tuned.job.target is not None

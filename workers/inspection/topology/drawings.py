@@ -6,9 +6,12 @@ from pathlib import Path
 
 import onnx
 
+from workers.inspection.flatbuffer import Malformed
 from workers.inspection.flow import Flow
 from workers.inspection.skeleton import OnnxFailure
-from workers.inspection.topology.document import Document, describe
+from workers.inspection.tflite import open_tflite
+from workers.inspection.topology.document import Document, describe, document
+from workers.inspection.topology.tflite import read_columns
 from workers.inspection.topology.weights import Weights
 
 
@@ -36,6 +39,13 @@ class Drawings:
         try:
             self.write(shown, describe(model, shown, flow, weights))
         except (*OnnxFailure, ArithmeticError, AttributeError, MemoryError) as error:
+            warnings.append(f"{shown} cannot be drawn: {type(error).__name__}.")
+
+    def add_tflite(self, path: Path, shown: str, warnings: list[str]) -> None:
+        """Write the topology of a TensorFlow Lite network; see :meth:`add`."""
+        try:
+            self.write(shown, document(read_columns(open_tflite(path)), shown, "tflite"))
+        except (ValueError, LookupError, ArithmeticError, TypeError, Malformed) as error:
             warnings.append(f"{shown} cannot be drawn: {type(error).__name__}.")
 
     def write(self, shown: str, document: Document) -> None:

@@ -119,7 +119,13 @@ def _fill(group: Group, tree: Tree, homes: dict[int, Group]) -> None:
 
 
 def _tidy(root: Group, *, is_root: bool) -> None:
-    """Merge groups with nothing but one group, and split those with too many members."""
+    """Dissolve groups of one node, merge groups with nothing but one group, and split those with
+    too many members."""
+    groups = [root]
+    for group in groups:
+        groups += group.groups
+    for group in reversed(groups):
+        _lift_single(group)
     stack = [(root, is_root)]
     while stack:
         group, keep = stack.pop()
@@ -129,9 +135,17 @@ def _tidy(root: Group, *, is_root: bool) -> None:
                 break
             group.name = f"{group.name}/{only.name}"
             group.nodes, group.groups = only.nodes, only.groups
-        group.groups = [inner for inner in group.groups if inner.nodes or inner.groups]
         _split(group)
         stack += [(inner, False) for inner in group.groups]
+
+
+def _lift_single(group: Group) -> None:
+    """Take nodes out of groups that hold nothing else."""
+    for inner in group.groups:
+        if inner.kind != "body" and len(inner.nodes) == 1 and not inner.groups:
+            group.nodes += inner.nodes
+            inner.nodes = []
+    group.groups = [inner for inner in group.groups if inner.nodes or inner.groups]
 
 
 def _split(group: Group) -> None:
