@@ -42,6 +42,7 @@ from hpcfair.commands import (
     run,
     runon,
     targets,
+    topology,
     trust,
 )
 from hpcfair.connections import user_agent
@@ -159,6 +160,7 @@ for command in (
     account.logout,
     account.whoami,
     catalogue.search,
+    topology.graph,
     catalogue.info,
     files.pull,
     files.push,

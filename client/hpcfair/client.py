@@ -23,6 +23,7 @@ from hpcfair import (
     revision,
     runon,
     snapshot,
+    topology,
 )
 from hpcfair.acceptance import Acceptance
 from hpcfair.cache import Cache
@@ -370,6 +371,16 @@ class Client:
         """Published builds of a revision."""
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return mlmodel.builds(self.http, name, revision=revision, target=target)
+
+    def topology(
+        self, name: str, *, revision: str | None = None, path: str | None = None
+    ) -> topology.Topology:
+        """A network as a graph: nodes, tensors, statistics of weights, groups and coordinates.
+
+        ``path`` is the file of the network; by default the primary one.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return topology.topology(self.http, name, revision=revision, path=path)
 
     def record(self, record_id: str) -> Record:
         """A benchmark record, verified against its digest."""

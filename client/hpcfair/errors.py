@@ -233,7 +233,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "user_not_found identifier_not_found assessment_not_found page_not_found dataset_not_found "
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
         "delivery_not_found xorb_not_found run_not_found outputs_not_found code_not_found "
-        "bundle_not_found"
+        "bundle_not_found topology_not_found"
     ),
     StaleParent: "stale_parent",
     NothingToCommit: "nothing_to_commit",
