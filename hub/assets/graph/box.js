@@ -23,7 +23,7 @@ export function words(box, network) {
     const count = alike < 0 ? 0 : groups.alike.filter((other) => other === alike).length;
     const more = count > 1 ? ` · ${count} alike` : "";
     const noun = network.size[box.group] === 1 ? "node" : "nodes";
-    return { title: groups.name[box.group] || "network", line: `${spelled(network.size[box.group])} ${noun}${more}`, kind: "scope" };
+    return { title: groups.name[box.group].replace(/^(Block \d+): .*$/, "$1") || "network", line: `${spelled(network.size[box.group])} ${noun}${more}`, kind: "scope" };
   }
   return { title: tensors.name[box.tensor], line: network.type(box.tensor), kind: box.kind };
 }
@@ -67,7 +67,7 @@ export function drawBox(box, network, heat, paint, isCurrent) {
   const ink = paint?.ink ?? null;
   const value = heat?.text ?? "";
   const indent = isEnd ? 0 : box.kind === "node" ? 17 : 12;
-  const room = Math.floor((width - indent - (box.kind === "scope" ? 30 : 12) - 7.2 * value.length) / 7.4);
+  const room = Math.floor((width - indent - (box.kind === "scope" ? 30 : 12) - (value ? 7.4 * value.length + 8 : 0)) / 7.7);
   const place = isEnd ? { x: 0, "text-anchor": "middle" } : { x: left + indent };
   group.append(shape("text", { class: "graph-title", ...place, y: line ? -4 : 5, fill: ink }, cut(title, Math.max(4, room))));
   if (line) group.append(shape("text", { class: "graph-line", ...place, y: 13, fill: ink }, cut(line, isEnd ? 26 : Math.floor((width - indent - (box.kind === "scope" ? 30 : 10)) / 6.1))));

@@ -53,7 +53,7 @@ export class Graph {
 
   build() {
     const { network } = this.state;
-    this.view = new View(this.state, { press: (box) => (box ? this.choose(box, true) : this.clear()), toggle: (box) => this.toggle(box) }, `Network ${network.document.path}`);
+    this.view = new View(this.state, { press: (box) => (box ? this.choose(box, true) : this.clear()), toggle: (box) => this.toggle(box), close: (group) => this.closeGroup(group) }, `Network ${network.document.path}`);
     this.search = new Search(network, this.name, { go: (node) => this.select({ node, focus: true }), leave: () => this.focus() });
     this.status = make("p", { class: "graph-status", role: "status" });
     this.legend = make("div", { class: "graph-legend" });
@@ -189,9 +189,12 @@ export class Graph {
     const { network } = this.state;
     const { parent } = network.document.groups;
     const group = box.kind === "scope" ? parent[box.group] : network.document.nodes.group[box.node];
-    if (group <= 0) return;
-    network.close(group);
-    this.change(`g${group}`, box.key);
+    if (group > 0) this.closeGroup(group, box.key);
+  }
+
+  closeGroup(group, key = `n${this.state.network.all(group)[0]}`) {
+    this.state.network.close(group);
+    this.change(`g${group}`, key);
   }
 
   // After groups were opened or closed: the focus goes to `key`, which stays where `before` was.

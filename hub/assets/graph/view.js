@@ -1,7 +1,7 @@
 // Draws the visible part: boxes and edges as SVG while they are few, else on a canvas beneath it. Pans
 // and zooms by pointer, wheel, touch and keys.
 import { drawBox, words } from "./box.js";
-import { make, shape } from "./dom.js";
+import { cut, make, shape } from "./dom.js";
 import { BOX, layOut, pathOf } from "./layout.js";
 import { Minimap } from "./minimap.js";
 import { heat } from "./overlay.js";
@@ -9,6 +9,7 @@ import { heat } from "./overlay.js";
 // Live elements: boxes, and segments of edges.
 const MOST_BOXES = 150;
 const MOST_SEGMENTS = 150;
+const MOST_OUTLINES = 40;
 const [LEAST_SCALE, MOST_SCALE] = [0.02, 3];
 
 export class View {
@@ -21,10 +22,11 @@ export class View {
     this.y = 0;
     this.live = new Map();
     this.canvas = make("canvas", { class: "graph-canvas", "aria-hidden": "true" });
+    this.scopes = shape("g", { class: "graph-scopes" });
     this.hulls = shape("g", { class: "graph-hulls" });
     this.lines = shape("g", { class: "graph-lines" });
     this.boxes = shape("g", {});
-    this.scene = shape("g", {}, this.hulls, this.lines, this.boxes);
+    this.scene = shape("g", {}, this.scopes, this.hulls, this.lines, this.boxes);
     this.svg = shape("svg", { class: "graph-svg", role: "application", "aria-roledescription": "graph", "aria-label": label }, this.definitions(), this.scene);
     this.map = new Minimap((x, y) => this.centre(x, y));
     this.element = make("div", { class: "graph-stage" }, this.canvas, this.svg, this.map.canvas);
@@ -34,7 +36,7 @@ export class View {
 
   definitions() {
     return shape("defs", {},
-      shape("marker", { id: "graph-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, shape("path", { class: "graph-tip", d: "M0 0.5L7.5 4L0 7.5z" })),
+      shape("marker", { id: "graph-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, shape("path", { class: "graph-tip", d: "M0 0.5L7.5 4L0 7.5z" })),
       shape("pattern", { id: "graph-hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, shape("path", { class: "graph-hatching", d: "M0 0V7" })));
   }
 
@@ -45,6 +47,7 @@ export class View {
     this.drawing = layOut(boxes, edges);
     this.shown = boxes;
     this.place = place;
+    this.outlines = outlinesOf(this.state.network, this.drawing);
     this.measure();
     const kept = place.get(keep);
     if (before && kept !== undefined) {
@@ -74,6 +77,7 @@ export class View {
     this.live.clear();
     this.lines.replaceChildren();
     this.hulls.replaceChildren();
+    this.scopes.replaceChildren();
     this.drawnLines = "";
   }
 
@@ -220,6 +224,8 @@ export class View {
     this.drawCanvas(live.length ? [] : boxes, liveLines.length ? [] : segments);
     this.drawBoxes(live);
     this.drawLines(liveLines, live);
+    const near = live.length ? this.outlines.filter((one) => one.x < right && one.x + one.width > frame.x && one.y < bottom && one.y + one.height > frame.y) : [];
+    this.drawScopes(near.slice(0, MOST_OUTLINES));
     this.map.draw(drawing, this.shown, (box) => this.paint(box)?.fill ?? this.style.soft, frame, this.style);
     this.map.canvas.hidden = drawing.width * scale <= this.width && drawing.height * scale <= this.height;
     this.element.dataset.live = String(live.length + liveLines.length);
@@ -262,6 +268,22 @@ export class View {
     }));
     if (this.scale >= 0.6) this.lines.append(...boxes.flatMap((box) => this.label(box)));
     this.hulls.replaceChildren(...this.hullsOf(boxes));
+  }
+
+  // Outlines of open groups, outer ones first, with their names.
+  drawScopes(outlines) {
+    const name = outlines.map((one) => one.group).join();
+    if (name === this.scopes.dataset.drawn && this.scopes.childElementCount) return;
+    this.scopes.dataset.drawn = name;
+    const { groups } = this.state.network.document;
+    this.scopes.replaceChildren(...outlines.map((one) => {
+      const title = cut(groups.name[one.group], Math.max(6, Math.floor((one.width - 34) / 6.4)));
+      return shape("g", { class: "graph-scope" },
+        shape("rect", { x: one.x, y: one.y, width: one.width, height: one.height, rx: 12 }),
+        shape("text", { x: one.x + 24, y: one.y + 13 }, title),
+        shape("g", { class: "graph-open", "data-close": one.group, transform: `translate(${one.x + 12} ${one.y + 9})` },
+          shape("circle", { r: 7 }), shape("path", { d: "M-3.5 0h7" }), shape("title", {}, `Close ${groups.name[one.group]}`)));
+    }));
   }
 
   // Lines of the selected boxes.
@@ -380,7 +402,9 @@ export class View {
       if (moved > 4) return;
       const { x, y } = local(event);
       const box = this.at(x, y);
-      if (event.target.closest?.("[data-toggle]")) this.actions.toggle(box);
+      const closing = event.target.closest?.("[data-close]");
+      if (closing) this.actions.close(Number(closing.dataset.close));
+      else if (event.target.closest?.("[data-toggle]")) this.actions.toggle(box);
       else if (box) this.actions.press(box);
       else if (event.target === this.svg || event.target === this.element) this.actions.press(null);
     });
@@ -391,4 +415,42 @@ export class View {
       else if (!box) this.zoom(1.6, x, y);
     });
   }
+}
+
+// Outlines of the open groups that enclose no box of another group, each around what it has inside.
+function outlinesOf(network, drawing) {
+  const { parent } = network.document.groups;
+  if (network.open.size < 2 || network.open.size > 600) return [];
+  const areas = new Map();
+  const boxes = drawing.layers.flat();
+  for (const box of boxes) {
+    if (box.kind !== "node" && box.kind !== "scope") continue;
+    const depths = [];
+    for (let at = box.kind === "scope" ? parent[box.group] : box.group; at > 0; at = parent[at]) depths.push(at);
+    box.within = new Set(depths);
+    depths.forEach((group, level) => {
+      const area = areas.get(group) ?? { group, left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity, level: 0 };
+      area.left = Math.min(area.left, box.x - box.width / 2);
+      area.right = Math.max(area.right, box.x + box.width / 2);
+      area.top = Math.min(area.top, box.rank);
+      area.bottom = Math.max(area.bottom, box.rank);
+      area.level = Math.max(area.level, level);
+      areas.set(group, area);
+    });
+  }
+  const outlines = [];
+  for (const area of areas.values()) {
+    let isAlone = true;
+    for (let rank = area.top; rank <= area.bottom && isAlone; rank++) {
+      isAlone = drawing.layers[rank].every((box) => box.within?.has(area.group) || box.x + box.width / 2 < area.left - 8 || box.x - box.width / 2 > area.right + 8);
+    }
+    if (!isAlone) continue;
+    // Inner outlines stay inside outer ones.
+    const margin = 9 + 4 * Math.min(area.level, 4);
+    const head = 17 + 13 * Math.min(area.level, 2);
+    const pitch = BOX.height + BOX.gapY;
+    const top = BOX.gapY / 2 + area.top * pitch - head;
+    outlines.push({ group: area.group, level: area.level, x: area.left - margin, y: top, width: area.right - area.left + 2 * margin, height: (area.bottom - area.top) * pitch + BOX.height + head + margin });
+  }
+  return outlines.sort((a, b) => b.level - a.level || a.group - b.group);
 }
