@@ -120,6 +120,7 @@ CODES: dict[str, str] = {
     "outputs_not_found": "No outputs",
     "bundle_not_found": "No such bundle",
     "trial_not_found": "No such trial",
+    "export_not_found": "Not to be had in this format",
     "build_not_found": "No such build",
     "topology_not_found": "Not drawn",
     "profile_not_found": "No profile known",

@@ -35,7 +35,7 @@ RESERVED_NAMESPACES = frozenset({
     "papers", "policy", "profiles", "readyz", "records", "resolve", "robots", "robots.txt",
     "schema", "search", "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces",
     "static", "targets", "terms", "tokens", "trials", "tune-next", "tuning", "undefined", "uploads",
-    "user", "users", "v1", "well-known", "xet",
+    "user", "users", "v1", "well-known", "workloads", "xet",
 })  # fmt: skip
 
 

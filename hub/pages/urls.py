@@ -44,6 +44,7 @@ from hub.pages import (
     tunenext,
     views,
     webhook,
+    workload,
 )
 from hub.pages.frame import View
 from registry.states import RepositoryKind
@@ -140,6 +141,8 @@ urlpatterns = [
     path("builds/<uuid:uuid>", build.build, name="build"),
     path("profiles/<uuid:uuid>", importedprofile.profile, name="imported-profile"),
     path("profiles/<uuid:uuid>/delete", importedprofile.delete, name="imported-profile-delete"),
+    path("workloads", workload.workloads, name="workloads"),
+    path("workloads/<uuid:uuid>", workload.workload, name="workload"),
     path("fair", assessment.report, name="fair"),
     path("docs/errors", views.error_codes, name="docs-errors"),
     path("docs", RedirectView.as_view(pattern_name="manual")),

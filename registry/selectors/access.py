@@ -13,18 +13,21 @@
 from typing import TypeAlias, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
 from registry.states import JobKind, RepositoryKind, Role, Scope, Visibility
 from registry.tables import (
     Build,
+    Graph,
     Job,
     Membership,
     MLModel,
     Namespace,
     Record,
     Revision,
+    ScheduleTask,
+    ScheduleUse,
     Token,
     Trial,
     User,
@@ -79,6 +82,18 @@ def readable_jobs(actor: Actor) -> QuerySet[Job]:
 def readable_trials(actor: Actor) -> QuerySet[Trial]:
     """The trials of readable MLModels."""
     return _within(Trial.objects.all(), "job__revision__mlmodel", actor)
+
+
+def readable_workloads(actor: Actor) -> QuerySet[ScheduleTask]:
+    """The operator workloads that a network of a readable MLModel uses."""
+    rows = ScheduleTask.objects.all()
+    if actor is None:
+        return rows
+    graphs = _within(Graph.objects.all(), "revision__mlmodel", actor)
+    uses = ScheduleUse.objects.filter(
+        Exists(graphs.filter(graph_hash=OuterRef("graph_hash"))), task=OuterRef("pk")
+    )
+    return rows.filter(Exists(uses))
 
 
 def readable_builds(actor: Actor) -> QuerySet[Build]:

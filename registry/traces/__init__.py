@@ -4,20 +4,20 @@ Pure functions on the JSON that trials hold; TVM is not needed. :class:`Sketch` 
 instructions of a sketch, :func:`table_of` lays the trials of a workload out in columns.
 """
 
-from registry.traces.columns import Column, ColumnKind
-from registry.traces.derived import Machine
+from registry.traces.columns import DecisionColumn, DecisionColumnKind
+from registry.traces.derived import VectorRegisters
 from registry.traces.errors import TraceError
-from registry.traces.names import Names
+from registry.traces.names import WorkloadNames
 from registry.traces.sketch import Decision, Sketch
 from registry.traces.table import table_of
 
 __all__ = [
-    "Column",
-    "ColumnKind",
     "Decision",
-    "Machine",
-    "Names",
+    "DecisionColumn",
+    "DecisionColumnKind",
     "Sketch",
     "TraceError",
+    "VectorRegisters",
+    "WorkloadNames",
     "table_of",
 ]

@@ -11,7 +11,7 @@ Codes = NDArray[np.int32]
 Numbers = NDArray[np.float64]
 
 
-class ColumnKind(StrEnum):
+class DecisionColumnKind(StrEnum):
     """What the values of a column are.
 
     ``tile``: all factors of a loop; ``inner``, ``outer``: the last and the first of them;
@@ -30,12 +30,17 @@ class ColumnKind(StrEnum):
 
 #: Kinds that together say all that was decided; the others repeat parts of it.
 INDEPENDENT = frozenset(
-    {ColumnKind.TILE, ColumnKind.CHOICE, ColumnKind.LOCATION, ColumnKind.SKETCH}
+    {
+        DecisionColumnKind.TILE,
+        DecisionColumnKind.CHOICE,
+        DecisionColumnKind.LOCATION,
+        DecisionColumnKind.SKETCH,
+    }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class DecisionValue:
     """A value of a column: its place in the order of values, its words, its numbers.
 
     ``numbers`` are logarithms of factors, an index, or a quantity; all values of a column have as
@@ -48,7 +53,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DecisionColumn:
     """A value for each trial.
 
     Attributes:
@@ -62,9 +67,9 @@ class Column:
 
     key: str
     title: str
-    kind: ColumnKind
+    kind: DecisionColumnKind
     codes: Codes
-    values: tuple[Value, ...]
+    values: tuple[DecisionValue, ...]
     instructions: dict[int, int]
 
     @property
@@ -85,16 +90,16 @@ class Column:
 class ColumnBuilder:
     """Collects the values of a column from groups of trials."""
 
-    def __init__(self, key: str, title: str, kind: ColumnKind, trials: int) -> None:
+    def __init__(self, key: str, title: str, kind: DecisionColumnKind, trials: int) -> None:
         self.key, self.title, self.kind = key, title, kind
         self._codes = np.full(trials, -1, dtype=np.int32)
-        self._values: dict[Value, int] = {}
+        self._values: dict[DecisionValue, int] = {}
         self._instructions: dict[int, int] = {}
 
     def add(
         self,
         trials: NDArray[np.intp],
-        values: Sequence[Value],
+        values: Sequence[DecisionValue],
         inverse: NDArray[np.integer],
         place: tuple[int, int] | None = None,
     ) -> None:
@@ -105,7 +110,7 @@ class ColumnBuilder:
         if place is not None:
             self._instructions[place[0]] = place[1]
 
-    def fill(self, value: Value) -> None:
+    def fill(self, value: DecisionValue) -> None:
         """Give ``value`` to all trials without one."""
         without = self._codes < 0
         if without.any():
@@ -115,13 +120,13 @@ class ColumnBuilder:
         """Take the values of trials away."""
         self._codes[trials] = -1
 
-    def column(self) -> Column:
+    def column(self) -> DecisionColumn:
         """The column, its values in their order."""
         ordered = sorted(self._values, key=lambda value: (value.order, value.text))
         to = np.full(len(ordered) + 1, -1, dtype=np.int32)
         for position, value in enumerate(ordered):
             to[self._values[value]] = position
         codes: Codes = to[self._codes]
-        return Column(
+        return DecisionColumn(
             self.key, self.title, self.kind, codes, tuple(ordered), dict(self._instructions)
         )

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class VectorRegisters:
     """What derived values need of a machine: the number of 32-bit elements of a vector register; 0
     if it is not stored."""
 
@@ -35,7 +35,7 @@ class DerivedValues:
 
 
 def derived(
-    sketch: Sketch, values: dict[int, Integers], machine: Machine
+    sketch: Sketch, values: dict[int, Integers], machine: VectorRegisters
 ) -> Iterator[DerivedValues]:
     """Derived values of the trials of a sketch; none if its loop nest is not fully stored.
 

@@ -10,7 +10,7 @@ _OWNER = re.compile(r"onnx\d+_")
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class LoopAxis:
     """A loop of a workload before scheduling.
 
     Attributes:
@@ -32,7 +32,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class WorkloadNames:
     """What a workload says about its blocks: the column ``blocks`` of its row.
 
     ``blocks`` are ``{"name", "axes": [{"name", "kind"}], "consumers": [names]}`` in the order of
@@ -46,13 +46,13 @@ class Names:
         axes = {str(block["name"]): list(block.get("axes", ())) for block in self.blocks}
         object.__setattr__(self, "_axes", axes)
 
-    def axes(self, block: str, count: int) -> list[Axis]:
+    def axes(self, block: str, count: int) -> list[LoopAxis]:
         """The ``count`` loops of an original block, with names if as many are stored."""
         stored = self._axes.get(block, [])
         if len(stored) != count:
-            return [Axis(shown(block), position) for position in range(count)]
+            return [LoopAxis(shown(block), position) for position in range(count)]
         return [
-            Axis(shown(block), position, str(axis["name"]), str(axis.get("kind", "")))
+            LoopAxis(shown(block), position, str(axis["name"]), str(axis.get("kind", "")))
             for position, axis in enumerate(stored)
         ]
 

@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 from registry.traces.errors import TraceError
-from registry.traces.names import Axis, Names, shown
+from registry.traces.names import LoopAxis, WorkloadNames, shown
 
 
-class PointKind(StrEnum):
+class DecisionKind(StrEnum):
     """What is decided: factors of a loop, one of a list of values, or a place."""
 
     TILE = "tile"
@@ -19,12 +19,14 @@ class PointKind(StrEnum):
 
 #: Instructions that make a decision.
 SAMPLES = {
-    "SamplePerfectTile": PointKind.TILE,
-    "SampleCategorical": PointKind.CHOICE,
-    "SampleComputeLocation": PointKind.LOCATION,
+    "SamplePerfectTile": DecisionKind.TILE,
+    "SampleCategorical": DecisionKind.CHOICE,
+    "SampleComputeLocation": DecisionKind.LOCATION,
 }
 _PREFIX = "meta_schedule."
 _STRUCTURE = "meta_schedule.tiling_structure"
+#: Longest description of an instruction.
+_MOST_WORDS = 200
 #: Blocks that an instruction makes or names, relative to its first block.
 _RELATIVES = {
     "GetConsumers": "consumer",
@@ -37,7 +39,7 @@ _RELATIVES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class SketchLoop:
     """A loop in a sketch: an axis, several fused ones, or a part of them after a split.
 
     Attributes:
@@ -47,7 +49,7 @@ class Loop:
         tile: Position of the instruction that decides the parts.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[LoopAxis, ...]
     level: int | None = None
     parts: int = 1
     tile: int | None = None
@@ -65,7 +67,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class DecisionPoint:
     """Something to decide.
 
     Attributes:
@@ -78,27 +80,29 @@ class Point:
     """
 
     instruction: int
-    kind: PointKind
+    kind: DecisionKind
     key: str
     title: str
-    loop: Loop | None = None
+    loop: SketchLoop | None = None
     parts: int = 0
     options: tuple[Any, ...] = ()
     block: str = ""
 
 
-class Reader:
+class SketchReader:
     """One pass over the instructions; see :class:`registry.traces.sketch.Sketch`."""
 
-    def __init__(self, instructions: Sequence[Any], names: Names) -> None:
-        self.points: list[Point] = []
+    def __init__(self, instructions: Sequence[Any], names: WorkloadNames) -> None:
+        self.points: list[DecisionPoint] = []
         self.fixed: dict[str, tuple[str, str]] = {}
         self.annotations: dict[str, int] = {}
-        self.orders: dict[str, tuple[Loop, ...]] = {}
+        self.orders: dict[str, tuple[SketchLoop, ...]] = {}
         self.structures: dict[str, str] = {}
+        # Of each instruction its kind and what it applies to, in words.
+        self.steps: list[tuple[str, str]] = []
         self._names = names
         self._blocks: dict[str, str] = {}
-        self._loops: dict[str, Loop] = {}
+        self._loops: dict[str, SketchLoop] = {}
         # Annotations by the sampled value that they hold, without their prefix.
         self._uses: dict[str, str] = {}
         self._tiles: dict[str, int] = {}
@@ -114,6 +118,7 @@ class Reader:
         for at, (kind, inputs, attributes, outputs) in enumerate(instructions):
             try:
                 self._read(at, kind, inputs, attributes, outputs)
+                self.steps.append((str(kind), self._words(inputs, attributes)))
             except (KeyError, IndexError, TypeError, ValueError) as error:
                 raise TraceError(f"instruction {at} is malformed: {instructions[at]!r}") from error
 
@@ -129,7 +134,7 @@ class Reader:
             self._split(inputs, outputs)
         elif kind == "Fuse":
             axes = tuple(axis for each in inputs for axis in self._loop(each).axes)
-            self._loops[outputs[0]] = Loop(axes)
+            self._loops[outputs[0]] = SketchLoop(axes)
         elif kind == "Reorder":
             order = tuple(self._loop(each) for each in inputs)
             self.orders[order[0].axes[0].block] = order
@@ -144,16 +149,16 @@ class Reader:
             self._relatives(kind, inputs, outputs)
 
     def _get_loops(self, block: str, outputs: Sequence[str]) -> None:
-        names = Names() if block in self._changed else self._names
+        names = WorkloadNames() if block in self._changed else self._names
         for axis, loop in zip(names.axes(block, len(outputs)), outputs, strict=True):
-            self._loops[loop] = Loop((axis,))
+            self._loops[loop] = SketchLoop((axis,))
         self._changed.add(block)
 
     def _split(self, inputs: Sequence[Any], outputs: Sequence[str]) -> None:
         loop = self._loop(inputs[0])
         tile = self._tiles.get(str(inputs[1]))
         for level, output in enumerate(outputs):
-            self._loops[output] = Loop(loop.axes, level, len(outputs), tile)
+            self._loops[output] = SketchLoop(loop.axes, level, len(outputs), tile)
 
     def _annotate(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> None:
         block, value = inputs
@@ -176,29 +181,33 @@ class Reader:
                 name = single
             self._blocks[output] = name
 
-    def _point(self, at: int, kind: PointKind, inputs: Any, attributes: Any, outputs: Any) -> Point:
+    def _point(
+        self, at: int, kind: DecisionKind, inputs: Any, attributes: Any, outputs: Any
+    ) -> DecisionPoint:
         match kind:
-            case PointKind.TILE:
+            case DecisionKind.TILE:
                 loop = self._loop(inputs[0])
                 places = "+".join(str(axis.position) for axis in loop.axes)
                 key = f"tile:{loop.axes[0].block}:{places}:{attributes[0]}"
-                return Point(at, kind, key, f"tile of {loop.name}", loop, parts=attributes[0])
-            case PointKind.CHOICE:
+                return DecisionPoint(
+                    at, kind, key, f"tile of {loop.name}", loop, parts=attributes[0]
+                )
+            case DecisionKind.CHOICE:
                 use = self._uses.get(outputs[0], "")
                 title = "unroll limit" if "unroll" in use else use or "choice"
-                return Point(
+                return DecisionPoint(
                     at, kind, f"choice:{use}", title, options=tuple(map(_value, attributes[0]))
                 )
-            case PointKind.LOCATION:
+            case DecisionKind.LOCATION:
                 block = self._block(inputs[0])
                 name = shown(block)
-                return Point(at, kind, f"location:{name}", f"place of {name}", block=block)
+                return DecisionPoint(at, kind, f"location:{name}", f"place of {name}", block=block)
 
-    def _add(self, point: Point) -> None:
+    def _add(self, point: DecisionPoint) -> None:
         """Keep keys unique: the same loop may be divided twice."""
         count = sum(each.key.split("#")[0] == point.key for each in self.points)
         if count:
-            point = Point(
+            point = DecisionPoint(
                 point.instruction, point.kind, f"{point.key}#{count + 1}",
                 f"{point.title}, {count + 1}", point.loop, point.parts, point.options, point.block,
             )  # fmt: skip
@@ -207,10 +216,26 @@ class Reader:
     def _fix(self, key: str, title: str, text: str) -> None:
         self.fixed.setdefault(key, (title, text))
 
+    def _words(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> str:
+        """Inputs by the names of blocks and loops, and attributes, of bounded length."""
+        named = [
+            shown(self._blocks[each])
+            if each in self._blocks
+            else self._loops[each].label
+            if each in self._loops
+            else "its value"
+            if each in self._tiles
+            else str(each)
+            for each in map(str, inputs)
+        ]
+        texts = [*dict.fromkeys(named), *(str(each).strip('"') for each in attributes)]
+        text = ", ".join(texts)
+        return text if len(text) <= _MOST_WORDS else text[: _MOST_WORDS - 1] + "…"
+
     def _block(self, name: str) -> str:
         return self._blocks[name]
 
-    def _loop(self, name: str) -> Loop:
+    def _loop(self, name: str) -> SketchLoop:
         return self._loops[name]
 
 

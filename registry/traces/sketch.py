@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry.traces.errors import TraceError
-from registry.traces.names import Names, shown
-from registry.traces.reader import Loop, Point, PointKind, Reader
+from registry.traces.names import WorkloadNames, shown
+from registry.traces.reader import DecisionKind, DecisionPoint, SketchLoop, SketchReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,14 @@ class Sketch:
     Raises TraceError if it is not in the format.
     """
 
-    def __init__(self, instructions: Sequence[Any], names: Names | None = None) -> None:
+    def __init__(self, instructions: Sequence[Any], names: WorkloadNames | None = None) -> None:
         self.instructions = instructions
-        self._names = names or Names()
-        reader = Reader(instructions, self._names)
-        self.points: tuple[Point, ...] = tuple(reader.points)
+        self._names = names or WorkloadNames()
+        reader = SketchReader(instructions, self._names)
+        self.points: tuple[DecisionPoint, ...] = tuple(reader.points)
         self.fixed: dict[str, tuple[str, str]] = reader.fixed
         self.annotations: dict[str, int] = reader.annotations
+        self._steps = reader.steps
         self._at = {point.instruction: point for point in self.points}
         orders = list(reader.orders.items())
         self._tiled, self.order = orders[0] if len(orders) == 1 else ("", ())
@@ -73,16 +74,25 @@ class Sketch:
             result.append(Decision(point.instruction, point.key, point.title, entry[1], text))
         return tuple(result)
 
-    def text_of(self, point: Point, value: Any) -> str:
+    def steps(self, values: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
+        """Kind of each instruction, and what it does in words, with the decisions of a trial.
+        Raises TraceError if they do not fit the sketch."""
+        steps = list(self._steps)
+        for decision in self.decisions(values):
+            kind, _ = steps[decision.instruction]
+            steps[decision.instruction] = kind, f"{decision.title} {decision.text}"
+        return steps
+
+    def text_of(self, point: DecisionPoint, value: Any) -> str:
         """A value of one of :attr:`points` in words. Raises TraceError if it does not fit."""
         if not _is_value(point, value):
             raise TraceError(f"{value!r} is no {point.title}")
         match point.kind:
-            case PointKind.TILE:
+            case DecisionKind.TILE:
                 return "[" + ", ".join(map(str, value)) + "]"
-            case PointKind.CHOICE:
+            case DecisionKind.CHOICE:
                 return str(point.options[value])
-            case PointKind.LOCATION:
+            case DecisionKind.LOCATION:
                 return self._location(point, value)
 
     def fits(self, values: Any) -> bool:
@@ -97,14 +107,14 @@ class Sketch:
             for point, entry in zip(self.points, values, strict=True)
         )
 
-    def _point(self, entry: Sequence[Any]) -> Point:
+    def _point(self, entry: Sequence[Any]) -> DecisionPoint:
         try:
             instruction, _ = entry
             return self._at[instruction]
         except (KeyError, TypeError, ValueError) as error:
             raise TraceError(f"{entry!r} is no decision of the sketch") from error
 
-    def _location(self, point: Point, value: int) -> str:
+    def _location(self, point: DecisionPoint, value: int) -> str:
         if value == -2:
             return "inlined"
         if value == -1:
@@ -116,21 +126,21 @@ class Sketch:
         return f"under loop {value}"
 
 
-def _is_value(point: Point, value: Any) -> bool:
+def _is_value(point: DecisionPoint, value: Any) -> bool:
     match point.kind:
-        case PointKind.TILE:
+        case DecisionKind.TILE:
             return (
                 isinstance(value, list | tuple)
                 and len(value) == point.parts
                 and all(type(factor) is int and factor > 0 for factor in value)
             )
-        case PointKind.CHOICE:
+        case DecisionKind.CHOICE:
             return type(value) is int and 0 <= value < len(point.options)
-        case PointKind.LOCATION:
+        case DecisionKind.LOCATION:
             return type(value) is int and value >= -2
 
 
-def _spatial(order: Sequence[Loop], structure: str) -> tuple[bool, ...]:
+def _spatial(order: Sequence[SketchLoop], structure: str) -> tuple[bool, ...]:
     """Whether each loop is spatial: by the workload's axes, else by the number of parts, which
     differs between spatial loops and reductions in the tiling structure, such as ``SSRSRS``."""
     spatial, reduction = structure.count("S"), structure.count("R")

@@ -8,18 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.traces.columns import INDEPENDENT, Column, ColumnBuilder, ColumnKind, Numbers, Value
-from registry.traces.derived import Machine, derived
-from registry.traces.reader import Point, PointKind
+from registry.traces.columns import (
+    INDEPENDENT,
+    ColumnBuilder,
+    DecisionColumn,
+    DecisionColumnKind,
+    DecisionValue,
+    Numbers,
+)
+from registry.traces.derived import VectorRegisters, derived
+from registry.traces.reader import DecisionKind, DecisionPoint
 from registry.traces.sketch import Sketch
 
 #: Order of columns: what was decided, then what repeats or follows from it.
-_KINDS = list(ColumnKind)
+_KINDS = list(DecisionColumnKind)
 _ABSENT = "not in the sketch"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DecisionTable:
     """Trials in columns.
 
     Attributes:
@@ -28,7 +35,7 @@ class Table:
             in any column.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[DecisionColumn, ...]
     unreadable: NDArray[np.bool_]
 
     def features(self) -> Numbers:
@@ -47,15 +54,15 @@ class Table:
 def table_of(
     sketches: Mapping[int, Sketch],
     trials: Sequence[tuple[int, Sequence[Any]]],
-    machine: Machine | None = None,
+    machine: VectorRegisters | None = None,
     *,
     constant: bool = False,
-) -> Table:
+) -> DecisionTable:
     """Columns of trials, each the id of its sketch and its decisions.
 
     ``constant`` includes columns in which all trials agree.
     """
-    builder = _TableBuilder(len(trials), machine or Machine())
+    builder = _TableBuilder(len(trials), machine or VectorRegisters())
     ids = np.array([sketch for sketch, _ in trials], dtype=np.int64)
     for number in sorted(set(ids.tolist())):
         rows = np.flatnonzero(ids == number)
@@ -64,7 +71,7 @@ def table_of(
 
 
 class _TableBuilder:
-    def __init__(self, count: int, machine: Machine) -> None:
+    def __init__(self, count: int, machine: VectorRegisters) -> None:
         self._count, self._machine = count, machine
         self._builders: dict[str, ColumnBuilder] = {}
         self._unreadable = np.zeros(count, dtype=bool)
@@ -83,31 +90,31 @@ class _TableBuilder:
             values = np.array([each[position][1] for each in fitting], dtype=np.int64)
             place = number, point.instruction
             decided[point.instruction] = values
-            if point.kind == PointKind.TILE:
+            if point.kind == DecisionKind.TILE:
                 self._tile(point, rows, values, place)
             else:
                 self._single(sketch, point, rows, values, place)
         for key, (title, text) in sketch.fixed.items():
-            column = self._column(key, title, ColumnKind.SKETCH)
+            column = self._column(key, title, DecisionColumnKind.SKETCH)
             column.add(rows, [_fixed(text)], np.zeros(len(rows), dtype=np.int64))
         for each in derived(sketch, decided, self._machine):
             unique, inverse = np.unique(each.numbers, return_inverse=True)
-            column = self._column(f"derived:{each.key}", each.title, ColumnKind.DERIVED)
+            column = self._column(f"derived:{each.key}", each.title, DecisionColumnKind.DERIVED)
             column.add(rows, [_number(int(one), each.text_of(int(one))) for one in unique], inverse)
 
-    def table(self, *, constant: bool) -> Table:
+    def table(self, *, constant: bool) -> DecisionTable:
         for builder in self._builders.values():
-            if builder.kind == ColumnKind.SKETCH:
+            if builder.kind == DecisionColumnKind.SKETCH:
                 builder.fill(_fixed(_ABSENT))
                 builder.clear(self._unreadable)
         columns = [builder.column() for builder in self._builders.values()]
         shown = [each for each in columns if constant or len(each.values) > 1]
         shown.sort(key=lambda each: _KINDS.index(each.kind))
-        return Table(tuple(shown), self._unreadable)
+        return DecisionTable(tuple(shown), self._unreadable)
 
     def _tile(
         self,
-        point: Point,
+        point: DecisionPoint,
         rows: NDArray[np.intp],
         values: NDArray[np.int64],
         place: tuple[int, int],
@@ -115,16 +122,18 @@ class _TableBuilder:
         tiles, inverse = np.unique(values, axis=0, return_inverse=True)
         named = [tuple(map(int, tile)) for tile in tiles]
         whole = [
-            Value(tile, "[" + ", ".join(map(str, tile)) + "]", tuple(map(log2, tile)))
+            DecisionValue(tile, "[" + ", ".join(map(str, tile)) + "]", tuple(map(log2, tile)))
             for tile in named
         ]
-        self._column(point.key, point.title, ColumnKind.TILE).add(rows, whole, inverse, place)
+        self._column(point.key, point.title, DecisionColumnKind.TILE).add(
+            rows, whole, inverse, place
+        )
         # The factors of a loop in two parts determine each other.
         if point.parts < 3 or point.loop is None:
             return
         for kind, at, word in (
-            (ColumnKind.INNER, -1, "inner width of"),
-            (ColumnKind.OUTER, 0, "outer parts of"),
+            (DecisionColumnKind.INNER, -1, "inner width of"),
+            (DecisionColumnKind.OUTER, 0, "outer parts of"),
         ):
             key = point.key.replace("tile:", f"{kind.value}:", 1)
             column = self._column(key, f"{word} {point.title.removeprefix('tile of ')}", kind)
@@ -133,26 +142,26 @@ class _TableBuilder:
     def _single(
         self,
         sketch: Sketch,
-        point: Point,
+        point: DecisionPoint,
         rows: NDArray[np.intp],
         values: NDArray[np.int64],
         place: tuple[int, int],
     ) -> None:
         unique, inverse = np.unique(values, return_inverse=True)
-        kind = ColumnKind(point.kind.value)
+        kind = DecisionColumnKind(point.kind.value)
         named = [
-            Value((float(value),), sketch.text_of(point, int(value)), (float(value),))
+            DecisionValue((float(value),), sketch.text_of(point, int(value)), (float(value),))
             for value in unique
         ]
         self._column(point.key, point.title, kind).add(rows, named, inverse, place)
 
-    def _column(self, key: str, title: str, kind: ColumnKind) -> ColumnBuilder:
+    def _column(self, key: str, title: str, kind: DecisionColumnKind) -> ColumnBuilder:
         return self._builders.setdefault(key, ColumnBuilder(key, title, kind, self._count))
 
 
-def _fixed(text: str) -> Value:
-    return Value((), text, ())
+def _fixed(text: str) -> DecisionValue:
+    return DecisionValue((), text, ())
 
 
-def _number(number: int, text: str = "") -> Value:
-    return Value((float(number),), text or str(number), (float(number),))
+def _number(number: int, text: str = "") -> DecisionValue:
+    return DecisionValue((float(number),), text or str(number), (float(number),))

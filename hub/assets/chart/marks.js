@@ -34,4 +34,16 @@ const bin = (params, api) => {
   };
 };
 
-export const MARKS = { "whisker-x": whisker(false), "whisker-y": whisker(true), bin };
+// A stretch of the horizontal axis from top to bottom; data: [from, to].
+const band = (params, api) => {
+  const { y, height } = params.coordSys;
+  const [left] = api.coord([api.value(0), 0]);
+  const [right] = api.coord([api.value(1), 0]);
+  return {
+    type: "rect",
+    shape: { x: left, y, width: Math.max(right - left, 1), height },
+    style: { fill: api.visual("color"), opacity: 0.45 },
+  };
+};
+
+export const MARKS = { band, "whisker-x": whisker(false), "whisker-y": whisker(true), bin };

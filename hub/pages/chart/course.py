@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from math import inf
-from statistics import quantiles
 
 from hub.pages.chart.axis import Axis, log_axis, ratio_label
 from hub.pages.chart.figure import (
@@ -12,26 +11,26 @@ from hub.pages.chart.figure import (
     Option,
     TableColumn,
     keys_of,
-    line,
     plain_option,
     series_color,
     series_symbol,
     whiskers,
 )
+from hub.pages.chart.progress import CoursePlace, best_line, cap_of, place_axis, places_of, rug
 from hub.templatetags.figures import deviation, latency, options
 from registry.states import TrialOutcome
 from registry.tables import Trial
 
 #: Trials slower than this are drawn at the upper edge, unless most trials are.
 _LEAST_CAP = 1.5
-#: A trial is an outlier beyond this multiple of the upper quartile.
-_OUTLIER = 2.0
 _MOST_DETAIL = 300
 _SLOW_KEY = Key("slower than the axis", "arrow", "soft")
 
 
-def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
-    """Ratios of latencies to the default's by trial number, coloured by backend.
+def course(
+    trials: Sequence[Trial], *, name: str = "course", by: CoursePlace = CoursePlace.TRIAL
+) -> Chart | None:
+    """Ratios of latencies to the default's by trial or by time, coloured by backend.
 
     Outliers are drawn as arrows at the upper edge and counted; trials without a ratio are ticks at
     the lower edge. ``None`` if there is no trial.
@@ -42,17 +41,17 @@ def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
     stopped = [trial for trial in trials if not trial.ratio and _is_stopped(trial)]
     failed = [trial for trial in trials if not trial.ratio and not _is_stopped(trial)]
     ratios = [trial.ratio or 1.0 for trial in measured]
-    cap = _cap(ratios)
+    cap = cap_of(ratios, _LEAST_CAP)
     drawn = [1.0, *(min(ratio, cap) for ratio in ratios)]
     y = log_axis("latency, of the default's", drawn, ratio_label, margin=1.08)
     outliers = sum(ratio > y.high for ratio in ratios)
-    numbers = [trial.number for trial in trials]
-    x = Axis("trial", min(numbers) - 0.5, max(numbers) + 0.5)
+    at = places_of(trials, by)
+    x = place_axis(list(at.values()), by)
     series = [
-        *_backends(measured, y),
-        *_best(measured, x, y),
-        *_rug("stopped early", stopped, "soft"),
-        *_rug("failed", failed, "bad"),
+        *_backends(measured, at, y),
+        *best_line([(at[trial.number], trial.ratio or 1.0) for trial in measured], x, y),
+        *rug("stopped early", [(at[trial.number], _tip(trial)) for trial in stopped], "soft"),
+        *rug("failed", [(at[trial.number], _tip(trial)) for trial in failed], "bad"),
     ]
     return Chart(
         name=name,
@@ -60,7 +59,7 @@ def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
         description=_description(measured, failed),
         caption=_caption(len(ratios), outliers, y.high) + _failures([*stopped, *failed]),
         option=plain_option(
-            x.count_option(),
+            x.count_option() if by == CoursePlace.TRIAL else x.option(),
             [y.option(is_vertical=True), {"type": "value", "min": 0, "max": 1, "show": False}],
             series,
         ),
@@ -81,27 +80,19 @@ def course(trials: Sequence[Trial], *, name: str = "course") -> Chart | None:
     )
 
 
-def _cap(ratios: Sequence[float]) -> float:
-    """Largest ratio that is drawn at its place."""
-    if len(ratios) < 2:
-        return inf
-    cap = max(_LEAST_CAP, _OUTLIER * quantiles(ratios, n=4, method="inclusive")[2])
-    return cap if max(ratios) > 1.2 * cap else inf
-
-
 def _is_stopped(trial: Trial) -> bool:
     """Whether the trial was stopped because it was slower than the others, which is no failure."""
     return trial.outcome == TrialOutcome.PRUNED
 
 
-def _backends(measured: Sequence[Trial], y: Axis) -> list[Option]:
+def _backends(measured: Sequence[Trial], at: dict[int, float], y: Axis) -> list[Option]:
     backends = dict.fromkeys(trial.candidate["backend"] for trial in measured)
     series: list[Option] = []
     for number, backend in enumerate(backends):
         own = [trial for trial in measured if trial.candidate["backend"] == backend]
         color = series_color(number)
         intervals = [
-            [trial.number, y.at(trial.ratio), y.at(trial.ratio_low), y.at(trial.ratio_high)]
+            [at[trial.number], y.at(trial.ratio), y.at(trial.ratio_low), y.at(trial.ratio_high)]
             for trial in own
             if trial.ratio and trial.ratio_low and trial.ratio_high and trial.ratio <= y.high
         ]
@@ -114,48 +105,16 @@ def _backends(measured: Sequence[Trial], y: Axis) -> list[Option]:
                 "symbol": series_symbol(number),
                 "symbolSize": 9,
                 "itemStyle": {"color": f"--{color}"},
-                "data": [_mark(trial, y) for trial in own],
+                "data": [_mark(trial, at[trial.number], y) for trial in own],
             }
         )
     return series
 
 
-def _mark(trial: Trial, y: Axis) -> Option:
+def _mark(trial: Trial, at: float, y: Axis) -> Option:
     ratio = trial.ratio or 1.0
-    mark: Option = {"value": [trial.number, y.at(ratio)], "tip": _tip(trial)}
+    mark: Option = {"value": [at, y.at(ratio)], "tip": _tip(trial)}
     return mark | ({"symbol": "arrow", "symbolSize": 11} if ratio > y.high else {})
-
-
-def _best(measured: Sequence[Trial], x: Axis, y: Axis) -> list[Option]:
-    """The smallest ratio so far, as steps up to the newest trial."""
-    if not measured:
-        return []
-    best, steps = inf, []
-    for trial in measured:
-        ratio = trial.ratio or 1.0
-        if ratio < best:
-            best = ratio
-            steps.append([float(trial.number), y.at(ratio)])
-    steps.append([x.high, y.at(best)])
-    return [line("best so far", steps, "ink", step="end")]
-
-
-def _rug(name: str, trials: Sequence[Trial], color: str) -> list[Option]:
-    if not trials:
-        return []
-    return [
-        {
-            "id": name,
-            "name": name,
-            "type": "scatter",
-            "yAxisIndex": 1,
-            "symbol": "rect",
-            "symbolSize": [3, 14],
-            "symbolOffset": [0, -8],
-            "itemStyle": {"color": f"--{color}"},
-            "data": [{"value": [trial.number, 0], "tip": _tip(trial)} for trial in trials],
-        }
-    ]
 
 
 def _tip(trial: Trial) -> list[str]:

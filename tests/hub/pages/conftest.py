@@ -52,6 +52,7 @@ from tests.programs import path_of
 from tests.registry import shopfloor
 from tests.registry.analysis import roofs
 from tests.registry.analysis.planted import search
+from tests.registry.analysis.recordedsearches import add_search
 from tests.registry.assessed import document
 from tests.registry.drawings import EXAMPLE, draw
 from tests.registry.work.runs import finished
@@ -265,9 +266,14 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     )
     best = search(0, name="alice/tiles")
     principles_compute()
+    floor = shopfloor.Floor(
+        alice, revision_get(mlmodel), Graph.objects.first(), tuned.job.target, Device.objects.get()
+    )
+    workload = add_search(floor, "conv-search")
     return [
         "/principles", f"/principles/{Principle.objects.order_by('id')[0].identifier}",
         f"/workloads/{best.task.uuid}/experiments",
+        "/workloads", f"/workloads/{workload.uuid}",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/fleet", "/targets/new", "/settings/bundles",
         f"/targets/{shopfloor.SLUG}", f"/devices/{Device.objects.get().uuid}",

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from registry.traces import Names, Sketch
+from registry.traces import Sketch, WorkloadNames
 
 FOLDER = Path(__file__).parent / "recorded"
 NAMES = ("conv-search", "dense-search", "conv-random")
@@ -24,10 +24,10 @@ class Recorded:
     winner: dict[str, Any] | None
 
     @property
-    def names(self) -> Names:
-        return Names(self.task["blocks"])
+    def names(self) -> WorkloadNames:
+        return WorkloadNames(self.task["blocks"])
 
-    def read(self, names: Names | None = None) -> dict[int, Sketch]:
+    def read(self, names: WorkloadNames | None = None) -> dict[int, Sketch]:
         """The sketches by number, with the names of the workload by default."""
         chosen = self.names if names is None else names
         return {at: Sketch(sketch, chosen) for at, sketch in enumerate(self.sketches)}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.traces import Names, Sketch, TraceError
+from registry.traces import Sketch, TraceError, WorkloadNames
 from tests.registry.traces.recorded import NAMES, recorded
 from workers.backends.tvm.tuning import moves
 
@@ -34,7 +34,7 @@ def _instruction(trial: dict[str, Any], title: str) -> int:
 
 def test_without_stored_names_loops_have_numbers() -> None:
     trial = CONV.trials[-1]
-    described = texts(CONV.read(Names())[trial["sketch"]], trial["decisions"])
+    described = texts(CONV.read(WorkloadNames())[trial["sketch"]], trial["decisions"])
     named = texts(CONV.read()[trial["sketch"]], trial["decisions"])
     assert described["tile of loop 3"] == named["tile of ff"]
     assert not any("under ff" in text for text in described.values())

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from registry.statistics.association import associations, fastest
-from registry.traces import ColumnKind, Machine, Names, Sketch, table_of
-from registry.traces.table import Table
+from registry.traces import DecisionColumnKind, Sketch, VectorRegisters, WorkloadNames, table_of
+from registry.traces.table import DecisionTable
 from tests.registry.traces.recorded import NAMES, Recorded, recorded
 
 RANDOM = recorded("conv-random")
 
 
-def table(search: Recorded, *, constant: bool = False) -> Table:
-    return table_of(search.read(), search.rows, Machine(lanes=16), constant=constant)
+def table(search: Recorded, *, constant: bool = False) -> DecisionTable:
+    return table_of(search.read(), search.rows, VectorRegisters(lanes=16), constant=constant)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,7 +29,7 @@ def test_each_code_is_the_value_of_its_trial(name: str) -> None:
             value = column.values[column.codes[row]]
             assert value.text == decision.text
             assert column.instructions[trial["sketch"]] == decision.instruction
-            if column.kind == ColumnKind.TILE:
+            if column.kind == DecisionColumnKind.TILE:
                 assert value.numbers == tuple(map(log2, decision.value))
 
 
@@ -75,7 +75,7 @@ def test_a_trial_that_cannot_be_read_has_no_values() -> None:
 
 def test_sketches_are_columns_and_what_one_lacks_is_said() -> None:
     search = recorded("conv-search")
-    places = [c for c in table(search).columns if c.kind == ColumnKind.SKETCH]
+    places = [c for c in table(search).columns if c.kind == DecisionColumnKind.SKETCH]
     assert places
     assert "not in the sketch" in {label for column in places for label in column.labels}
 
@@ -101,7 +101,7 @@ def test_random_schedules_show_what_fast_ones_have_in_common() -> None:
         trial for trial in RANDOM.trials if trial["seconds"] and trial["outcome"] != "timeout"
     ]
     rows = [(trial["sketch"], trial["decisions"]) for trial in measured]
-    columns = table_of(RANDOM.read(), rows, Machine(lanes=16)).columns
+    columns = table_of(RANDOM.read(), rows, VectorRegisters(lanes=16)).columns
     times = np.array([float(np.median(trial["seconds"])) for trial in measured])
     found = associations([column.codes for column in columns], times, fastest(times))
     evident = {
@@ -113,6 +113,6 @@ def test_random_schedules_show_what_fast_ones_have_in_common() -> None:
 
 
 def test_names_with_another_number_of_loops_are_not_used() -> None:
-    wrong = Names([{"name": "conv2d_nhwc", "axes": [{"name": "x", "kind": "spatial"}]}])
+    wrong = WorkloadNames([{"name": "conv2d_nhwc", "axes": [{"name": "x", "kind": "spatial"}]}])
     sketch = Sketch(RANDOM.sketches[0], wrong)
     assert any(point.title == "tile of loop 3" for point in sketch.points)

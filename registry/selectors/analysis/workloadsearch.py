@@ -1,0 +1,169 @@
+"""All trials of an operator workload as columns, which pages, exports and figures read.
+
+Trials of jobs of private models are among them, without anything that names those models.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Max
+from numpy.typing import NDArray
+
+from registry.selectors.analysis.workload import LONGEST_S
+from registry.states import TrialOutcome
+from registry.tables import ScheduleSketch, ScheduleTask, ScheduleTrial
+from registry.traces import Sketch, TraceError, VectorRegisters, WorkloadNames, table_of
+from registry.traces.table import DecisionTable
+
+Numbers = NDArray[np.float64]
+
+#: Elements of 32 bits in a vector register, by feature of a target; the widest comes first.
+_LANES = {"avx512f": 16, "avx512": 16, "avx2": 8, "avx": 8, "asimd": 4, "neon": 4}
+#: Searches that stay in memory.
+_REMEMBERED = 8
+_TIMED = frozenset({TrialOutcome.MEASURED, TrialOutcome.PRUNED})
+_COLUMNS = (
+    "uuid", "job_id", "number", "sketch_id", "decisions", "proposed_by", "predicted", "outcome",
+    "failure_detail", "seconds", "median_s", "confirmed", "confirmed_s", "confirmed_at",
+    "duration_s", "created_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTrial:
+    """A trial of a workload.
+
+    Attributes:
+        position: In the order in which the trials ended, from 0.
+        job: Key of its job, for bands; ``None`` if it was deleted.
+        time_s: Median; ``None`` after a failure, and for values that are no times, such as the
+            1e10 that TVM writes for a run that did not end.
+    """
+
+    position: int
+    uuid: str
+    job: int | None
+    number: int
+    sketch: int
+    decisions: list[Any]
+    proposed_by: str
+    predicted: float | None
+    outcome: str
+    failure_detail: str
+    seconds: list[float]
+    confirmed: list[float]
+    confirmed_s: float | None
+    confirmed_at: datetime | None
+    duration_s: float
+    created_at: datetime
+    time_s: float | None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it has several times; a pruned one was timed once."""
+        return self.time_s is not None and self.outcome == TrialOutcome.MEASURED
+
+    @property
+    def failure(self) -> str:
+        """Kind of its failure; "" if it has a time."""
+        if self.time_s is not None:
+            return ""
+        return "no valid time" if self.outcome in _TIMED else self.outcome
+
+
+@dataclass(frozen=True)
+class WorkloadSearch:
+    """The trials of a workload in the order in which they ended.
+
+    Attributes:
+        version: Changes with the trials and their confirmations.
+        sketches: By key; those that cannot be read are missing.
+    """
+
+    version: str
+    trials: tuple[SearchTrial, ...]
+    sketches: dict[int, Sketch]
+    lanes: int
+
+    @cached_property
+    def times(self) -> Numbers:
+        """Median time of each trial in seconds, NaN without one."""
+        values = [np.nan if trial.time_s is None else trial.time_s for trial in self.trials]
+        return np.array(values, dtype=np.float64)
+
+    @cached_property
+    def is_random(self) -> NDArray[np.bool_]:
+        """Mask of the trials that were drawn at random, so that earlier ones did not bias them."""
+        return np.array([trial.proposed_by == "random" for trial in self.trials], dtype=bool)
+
+    @cached_property
+    def table(self) -> DecisionTable:
+        """Decisions of all trials in columns."""
+        empty: tuple[int, list[Any]] = (0, [None])
+        rows = [
+            (trial.sketch, trial.decisions) if trial.sketch in self.sketches else empty
+            for trial in self.trials
+        ]
+        return table_of({0: Sketch([]), **self.sketches}, rows, VectorRegisters(self.lanes))
+
+    @cached_property
+    def timed(self) -> list[SearchTrial]:
+        """Trials with a time, fastest first."""
+        rows = [trial for trial in self.trials if trial.time_s is not None]
+        return sorted(rows, key=lambda trial: (trial.time_s or 0.0, trial.position))
+
+    @property
+    def best(self) -> SearchTrial | None:
+        """The newest confirmed trial, or else the fastest measured one."""
+        confirmed = [trial for trial in self.trials if trial.confirmed_at is not None]
+        if confirmed:
+            return max(confirmed, key=lambda trial: (str(trial.confirmed_at), trial.position))
+        return next((trial for trial in self.timed if trial.is_measured), None)
+
+
+def search_version(task: ScheduleTask) -> str:
+    """Changes whenever a trial is added or confirmed, or names are: a cache validator."""
+    seen = task.trials.aggregate(n=Count("pk"), last=Max("pk"), at=Max("confirmed_at"))
+    at = seen["at"].timestamp() if seen["at"] else 0
+    return f"{task.pk}.{seen['n']}.{seen['last'] or 0}.{at:.6f}.{len(task.blocks)}"
+
+
+def search_of(task: ScheduleTask) -> WorkloadSearch:
+    """The trials of a workload that the caller may read."""
+    return _read(task.pk, search_version(task))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(key: int, version: str) -> WorkloadSearch:
+    task = ScheduleTask.objects.select_related("target").get(pk=key)
+    rows = ScheduleTrial.objects.filter(task=key).order_by("id").values(*_COLUMNS)
+    trials = tuple(_trial(at, row) for at, row in enumerate(rows.iterator(chunk_size=5000)))
+    instructions = ScheduleSketch.objects.filter(pk__in={trial.sketch for trial in trials})
+    names, sketches = WorkloadNames(task.blocks), {}
+    for sketch in instructions:
+        try:
+            sketches[sketch.pk] = Sketch(sketch.instructions, names)
+        except TraceError:
+            continue
+    return WorkloadSearch(version, trials, sketches, lanes_of(task.target.features))
+
+
+def lanes_of(features: list[str]) -> int:
+    """Elements of 32 bits in the widest vector register of a target; 0 if it is not stated."""
+    return next((lanes for name, lanes in _LANES.items() if name in features), 0)
+
+
+def _trial(position: int, row: dict[str, Any]) -> SearchTrial:
+    time = row.pop("median_s")
+    is_time = row["outcome"] in _TIMED and time is not None and 0 < time < LONGEST_S
+    return SearchTrial(
+        position=position,
+        uuid=str(row.pop("uuid")),
+        job=row.pop("job_id"),
+        sketch=row.pop("sketch_id"),
+        time_s=float(time) if is_time else None,
+        **row,
+    )
