@@ -26,7 +26,7 @@ from registry.services.analysis.crossapplication import cross_submit
 from registry.services.analysis.workloadjob import may_experiment
 from registry.tables import CrossApplication, ScheduleAblation, ScheduleTask
 from registry.traces.errors import TraceError
-from registry.traces.names import Names
+from registry.traces.names import WorkloadNames
 from registry.traces.sketch import Sketch
 
 _FAILURES = {
@@ -107,7 +107,7 @@ class _Titles:
     def __init__(self, task: ScheduleTask, row: ScheduleAblation) -> None:
         self._decisions = row.trial.decisions
         try:
-            self._sketch = Sketch(row.trial.sketch.instructions, Names(task.blocks))
+            self._sketch = Sketch(row.trial.sketch.instructions, WorkloadNames(task.blocks))
             self._points = {point.instruction: point for point in self._sketch.points}
         except TraceError:
             self._points = {}

@@ -264,19 +264,18 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     webhook_create(
         actor=alice, url="https://hooks.example.org/in", watched=[{"type": "user", "name": "alice"}]
     )
+    device, graph = Device.objects.get(), Graph.objects.get(revision=revision_get(mlmodel))
+    floor = shopfloor.Floor(alice, revision_get(mlmodel), graph, tuned.job.target, device)
+    workload = add_search(floor, "conv-search")
     best = search(0, name="alice/tiles")
     principles_compute()
-    floor = shopfloor.Floor(
-        alice, revision_get(mlmodel), Graph.objects.first(), tuned.job.target, Device.objects.get()
-    )
-    workload = add_search(floor, "conv-search")
     return [
         "/principles", f"/principles/{Principle.objects.order_by('id')[0].identifier}",
         f"/workloads/{best.task.uuid}/experiments",
         "/workloads", f"/workloads/{workload.uuid}",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/fleet", "/targets/new", "/settings/bundles",
-        f"/targets/{shopfloor.SLUG}", f"/devices/{Device.objects.get().uuid}",
+        f"/targets/{shopfloor.SLUG}", f"/devices/{device.uuid}",
         "/catalog", "/terms", "/policy",
         root, f"{root}/builds", f"{root}/graph", f"{root}/cite", f"{root}/jobs", f"{root}/history",
         f"{root}/upload",
