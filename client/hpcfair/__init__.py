@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hpcfair.client import Client
     from hpcfair.config import Config
     from hpcfair.default import (
+        compare,
         info,
         jobs,
         load,
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "Loaded",
     "MLModel", "PlainModelWarning", "Record", "RemoteRun", "Reproduction", "Reused", "Revision",
-    "Signature", "StaleAnswerWarning", "WaitingWarning", "info", "jobs", "load", "login", "pull",
-    "reproduce", "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
+    "Signature", "StaleAnswerWarning", "WaitingWarning", "compare", "info", "jobs", "load", "login",
+    "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
 ]  # fmt: skip
 
 _HOME = {

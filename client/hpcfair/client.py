@@ -8,6 +8,7 @@ import httpx
 
 from hpcfair import (
     catalogue,
+    comparison,
     experiments,
     fork,
     hints,
@@ -28,6 +29,7 @@ from hpcfair import (
 from hpcfair.acceptance import Acceptance
 from hpcfair.cache import Cache
 from hpcfair.catalogue import Filters
+from hpcfair.comparison import ComparisonFilters
 from hpcfair.config import Config
 from hpcfair.exporters.registry import Examples
 from hpcfair.fork import Form, Reused
@@ -100,6 +102,22 @@ class Client:
                 know; the message suggests a correction.
         """
         return catalogue.search(self.http, query, limit=limit, **filters)
+
+    def compare(
+        self, builds: Sequence[str] = (), **filters: Unpack[ComparisonFilters]
+    ) -> dict[str, Any]:
+        """Compare published builds: figures, conditions, failures, times by groups of nodes.
+
+        Args:
+            builds: UUIDs, of which the first is what the others are compared with.
+            filters: ``models=["lab/net"]``, ``targets``, ``backends``, ``tolerances``; and limits,
+                ``accuracy=0.98``, ``latency_ms=5``, within which ``answer`` of the result names the
+                cheapest build by ``cost``; see :class:`hpcfair.comparison.ComparisonFilters`.
+
+        Returns:
+            The document of the hub's API; figures that were not measured are ``None``.
+        """
+        return comparison.compare(self.http, builds, **filters)
 
     def info(self, name: str) -> MLModel:
         """Everything that the hub states about a model."""

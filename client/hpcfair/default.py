@@ -74,6 +74,7 @@ def login(token: str | None = None, url: str | None = None) -> Account:
 
 
 search = _verb(Client.search)
+compare = _verb(Client.compare)
 info = _verb(Client.info)
 load = _verb(Client.load)
 save = _verb(Client.save)

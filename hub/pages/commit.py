@@ -20,7 +20,7 @@ _MOST_COMPARED = 1_000_000
 def history(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """Revisions, newest first."""
     context = frame(request, mlmodel, tab="history")
-    rows = history_of(mlmodel, context["revision"]).select_related("author")
+    rows = history_of(mlmodel, context["revision"]).select_related("author", "parent")
     shown, older = newest_first(rows, request)
     context |= {"revisions": shown, "older": older}
     return render(request, "mlmodel/history.html", context)

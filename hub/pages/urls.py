@@ -35,6 +35,7 @@ from hub.pages import (
     person,
     principle,
     record,
+    revisiondiff,
     run,
     settings,
     talk,
@@ -95,6 +96,7 @@ _BUILT: list[tuple[str, str, View]] = [
     ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),
     ("profiles", "/profiles", importedprofile.profiles),
+    ("compare", "/compare", revisiondiff.compare),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1.analysis import experiment, importedprofile, principle, topology
+from hub.api.v1.analysis import comparison, experiment, importedprofile, principle, topology
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
@@ -57,6 +57,7 @@ urlpatterns = [
     path(f"{MODEL}/equal-ranges", equal_range.EqualRangesView.as_view()),
     path(f"{MODEL}/findings", findings.FindingsView.as_view()),
     path(f"{MODEL}/graph", graph.GraphView.as_view()),
+    path("compare", comparison.ComparisonView.as_view()),
     path(f"{MODEL}/topology", topology.TopologyView.as_view()),
     path(f"{MODEL}/identifiers", identifier.ModelIdentifiersView.as_view()),
     path(f"{MODEL}/assessment", assessment.AssessmentView.as_view()),

@@ -122,7 +122,7 @@ def group_table(builds: Sequence[MeasuredBuild]) -> GroupTable:
     if len(chosen) < 2:
         refusal = "At least two of the builds need a profile."
         return GroupTable(chosen, [], refusal, tuple(excluded))
-    groups = list(_deltas(node_times(profiles), sites))
+    groups = list(group_deltas(node_times(profiles), sites))
     groups.sort(key=lambda one: (-one.spread_ns, one.group.nodes))
     return GroupTable(chosen, groups, "", tuple(excluded))
 
@@ -145,7 +145,7 @@ def _fault(profile: Profile | None, calls: Sequence[CallSite]) -> str:
     return ""
 
 
-def _deltas(
+def group_deltas(
     groups: Sequence[NodeTime], sites: Sequence[Sequence[CallSite]]
 ) -> Iterator[GroupDelta]:
     """Each group with the calls that compute it; calls without a link form a group of their own."""

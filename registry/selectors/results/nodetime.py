@@ -46,7 +46,11 @@ def node_times(profiles: Sequence[Profile | ImportedProfile]) -> list[NodeTime]:
     Nodes that one call site computes, in any of the profiles, are in one group, because its time
     cannot be divided among them.
     """
-    sites = [_sites(profile) for profile in profiles]
+    return group_times([_sites(profile) for profile in profiles])
+
+
+def group_times(sites: Sequence[Sequence[CallSite | ImportedCall]]) -> list[NodeTime]:
+    """As :func:`node_times`, of the call sites of each profile in the order of execution."""
     roots = groups_of(_positions(site) for rows in sites for site in rows)
     times: dict[int, list[int]] = {}
     operators: dict[int, dict[str, None]] = {}
@@ -54,7 +58,7 @@ def node_times(profiles: Sequence[Profile | ImportedProfile]) -> list[NodeTime]:
         for site in rows:
             positions = _positions(site)
             root = roots[positions[0]] if positions else _UNLINKED
-            times.setdefault(root, [0] * len(profiles))[number] += site.median_ns
+            times.setdefault(root, [0] * len(sites))[number] += site.median_ns
             operators.setdefault(root, {})[site.operator] = None
     members: dict[int, list[int]] = {}
     for node, root in sorted(roots.items()):

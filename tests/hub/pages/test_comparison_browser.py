@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from registry.tables import Build, User
+from tests.hub.pages.revisions import two_revisions
 from tests.hub.pages.tuning import floor_of, make_digits
 from tests.programs import needs
 from tests.registry.analysis.comparisons import DEFAULT_CALLS, FUSED_CALLS, published
@@ -113,3 +114,16 @@ def test_without_scripts_a_build_is_a_link_and_the_form_works(
     page.get_by_role("button", name="Compare").click()
     assert page.get_by_role("heading", name="Where the builds differ").is_visible()
     assert page.get_by_role("cell", name="onnxruntime int8").first.is_visible()
+
+
+def test_question_18_what_changed_between_two_revisions_by_group(page: Page, alice: User) -> None:
+    two_revisions(alice)
+    clicks = Clicks(page)
+    page.goto("/alice/digits")
+    clicks.link("History")
+    clicks.link("Compare")
+    assert clicks.count <= 2
+    row = page.get_by_role("row").filter(has_text="node 0: Conv")
+    expect(row).to_contain_text("60.0 µs")
+    expect(row).to_contain_text("−40.0 µs")
+    expect(page.get_by_text("1 added, 0 removed, 1 changed")).to_be_visible()
