@@ -19,15 +19,15 @@ from tests.ports import reserved_ports
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Hub, int]]:
-    """A running hub with a user, and the supervisor's process id."""
-    data = tmp_path / "data"
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, int]]:
+    """A running hub with a user, and the supervisor's process id. The last test kills it."""
+    data = tmp_path_factory.mktemp("serve") / "data"
     data.mkdir()
-    # Its own settings, not those of the tests.
-    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    with reserved_ports(1) as (port,):
+    with pytest.MonkeyPatch.context() as patch, reserved_ports(1) as (port,):
+        # Its own settings, not those of the tests.
+        patch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")
+        patch.delenv("DATABASE_URL", raising=False)
         address = servers.address(port)
         with servers.hub(data, port, {"HPCFAIR_URL": address}) as process:
             yield Hub(address, servers.token(data, "alice")), process
