@@ -262,7 +262,7 @@ def test_every_revision_of_any_history_has_its_files(db: None) -> None:
         Histories,
         settings=settings(
             # SQL that differs between databases is in few statements; SQLite runs most histories.
-            max_examples=10 if connection.vendor == "postgresql" else 25,
+            max_examples=6 if connection.vendor == "postgresql" else 16,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -216,7 +216,8 @@ def test_any_order_of_events_keeps_the_rules() -> None:
     run_state_machine_as_test(
         Shop,
         settings=settings(
-            max_examples=12,
+            # SQL that differs between databases is in few statements; SQLite runs most orders.
+            max_examples=6 if connection.vendor == "postgresql" else 12,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
