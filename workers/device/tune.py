@@ -34,8 +34,8 @@ from workers.fleet.probe import ThisMachine
 _CANDIDATE_WALL_S = 300.0
 _STRATEGY = "learned"
 _MAX_NOTE = 500
-#: Seconds of a search from which a third candidate of each class is confirmed.
-_LONG_S = 60.0
+#: Seconds of a search from which a second and a third candidate of each class are confirmed.
+_MEDIUM_S, _LONG_S = 10.0, 60.0
 
 
 def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             network=_network(hub, graph, toolchain, folder / "model"),
             target=here.spec,
             backends=_searched(ticket, settings, backends),
-            budget=_budget(ticket),
+            budget=search_budget(ticket),
             limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.child_memory_bytes),
             strategy=_strategy(ticket) if repeated is None else "repeat",
             seed=int(ticket.parameters.get("seed", 0)),
@@ -170,14 +170,17 @@ def _strategy(ticket: JobTicket) -> str:
     return name
 
 
-def _budget(ticket: JobTicket) -> SearchBudget:
+def search_budget(ticket: JobTicket) -> SearchBudget:
+    """The bounds that a job asks for, or else those of the hub; brief searches are confirmed
+    briefly."""
     seconds = float(ticket.parameters.get("budget_s") or ticket.settings["tune_budget_s"])
     return SearchBudget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
         # Short measurements, so that a short search tries a dozen candidates. A verdict needs six
         # rounds, which take two seconds, or three for a slow network.
-        seconds_per_measurement=min(4.0, max(3.0, seconds / 30)),
-        candidates_to_confirm=3 if seconds >= _LONG_S else 2,
-        confirmation_seconds=max(15.0, seconds / 2),
+        seconds_per_measurement=min(4.0, max(min(3.0, seconds / 2), seconds / 30)),
+        candidates_to_confirm=1 + (seconds >= _MEDIUM_S) + (seconds >= _LONG_S),
+        # Half of the search, at least fifteen seconds; but never longer than the search.
+        confirmation_seconds=max(min(15.0, seconds), seconds / 2),
     )

@@ -121,7 +121,7 @@ def test_a_tunnel_that_does_not_open_ends_the_agent(facts: Path) -> None:
 def test_its_builds_run_on_the_server_and_are_compared_with_tvm_there(
     live_server: LiveServer, alice: User, tmp_path: Path, settings: Any
 ) -> None:
-    settings.TUNE_BUDGET_S, settings.SCHEDULE_S, settings.PASSES_S = 10, 0, 0
+    settings.TUNE_BUDGET_S, settings.SCHEDULE_S, settings.PASSES_S = 3, 0, 0
     state, facts = tmp_path / "state", tmp_path / "facts.json"
     facts.write_text(json.dumps(describe().to_dict()))
     join(live_server.url, state, "--facts", str(facts))

@@ -35,7 +35,7 @@ def state(tmp_path: Path) -> Path:
 @pytest.fixture
 def searches(settings: Any, data_dir: Path) -> None:
     """Short searches, and no background jobs."""
-    settings.TUNE_BUDGET_S, settings.SCHEDULE_S, settings.PASSES_S = 10, 0, 0
+    settings.TUNE_BUDGET_S, settings.SCHEDULE_S, settings.PASSES_S = 3, 0, 0
     settings.JOB_LEASE_S = 30
 
 
@@ -90,7 +90,8 @@ def test_a_killed_agent_continues_under_the_same_claim(
     with agent(state) as process:
         until(lambda: Device.objects.filter(checked_at__isnull=False).exists())
         job = queued_search(alice)
-        until(lambda: Trial.objects.count() >= 2)
+        # A busy machine spends all time on its first candidate; the baseline is always tried.
+        until(Trial.objects.exists)
         process.send_signal(signal.SIGKILL)
         process.wait()
     before = {trial.pk: trial.config_sha256 for trial in Trial.objects.all()}
