@@ -29,7 +29,7 @@ def searched(alice: User, settings: Any) -> ScheduleTask:
     content: dict[str, bytes | str] = {"README.md": readme(), "model.onnx": model}
     made = make_mlmodel("alice/net", actor=alice, files=content)
     run.drain([JobKind.INSPECT], here=None)
-    Job.objects.filter(kind=JobKind.TUNE).delete()
+    Job.objects.filter(kind=JobKind.TUNE).update(state=JobState.CANCELLED)
     job_submit(
         actor=None,
         kind=JobKind.SCHEDULE,
@@ -38,8 +38,8 @@ def searched(alice: User, settings: Any) -> ScheduleTask:
         parameters={"trials": 6},
     )
     run.drain([JobKind.SCHEDULE], here=here)
-    # Ablations would yield to the search that uses the new schedules.
-    Job.objects.filter(kind=JobKind.TUNE).delete()
+    # Ablations would yield to searches. Without any, a device that registers would queue one.
+    Job.objects.filter(kind=JobKind.TUNE).update(state=JobState.CANCELLED)
     confirmed = ScheduleTrial.objects.filter(confirmed_at__isnull=False)
     return ScheduleTask.objects.filter(trials__in=confirmed).order_by("-flops")[0]
 
