@@ -269,8 +269,6 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     device, graph = Device.objects.get(), Graph.objects.get(revision=revision_get(mlmodel))
     floor = shopfloor.Floor(alice, revision_get(mlmodel), graph, tuned.job.target, device)
     workload = add_search(floor, "conv-search")
-    best = search(0, name="alice/tiles")
-    principles_compute()
     return [
         "/principles", f"/principles/{Principle.objects.order_by('id')[0].identifier}",
         f"/workloads/{best.task.uuid}/experiments",
