@@ -1,5 +1,6 @@
 """The matrix of decisions: which values the fast schedules of a search share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hub.pages.chart.axis import time_label
@@ -10,6 +11,11 @@ from registry.traces import DecisionColumn, DecisionColumnKind
 #: Values of a decision in the matrix; the table below it has all.
 _MOST_CELLS = 7
 _MOST_SENTENCES = 3
+
+
+def seconds_label(seconds: float) -> str:
+    """Label of seconds of a call."""
+    return time_label(1e9 * seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +80,15 @@ class DecisionMatrix:
         return any(cell.is_evident for _, cell in self.every)
 
 
-def matrix_of(evidence: DecisionEvidence, share: float) -> DecisionMatrix:
-    """The matrix of a search's associations with its fastest ``share``."""
+def matrix_of(
+    evidence: DecisionEvidence, share: float, label: Callable[[float], str] = seconds_label
+) -> DecisionMatrix:
+    """The matrix of a search's associations with its fastest ``share``; ``label`` puts a median
+    into words."""
     fastest = f"fastest {100 * share:.0f} %"
     rows, every = [], []
     for column, own in evidence.by_column():
-        cells = {row.code: _cell(column, row) for row in own}
+        cells = {row.code: _cell(column, row, label) for row in own}
         every += [(column.title, cell) for cell in cells.values()]
         frequent = sorted(own, key=lambda row: (not row.is_evident, -row.n))[:_MOST_CELLS]
         shown = sorted(row.code for row in frequent)
@@ -115,7 +124,7 @@ def _sentence(evidence: DecisionEvidence, row: Association, fastest: str) -> str
     )
 
 
-def _cell(column: DecisionColumn, row: Association) -> MatrixCell:
+def _cell(column: DecisionColumn, row: Association, label: Callable[[float], str]) -> MatrixCell:
     return MatrixCell(
         label=column.labels[row.code],
         fast=round(100 * row.fast_share, 1),
@@ -123,7 +132,7 @@ def _cell(column: DecisionColumn, row: Association) -> MatrixCell:
         odds=f"{row.log2_odds:+.1f}",
         q=q_text(row.q),
         n=row.n,
-        median=time_label(1e9 * row.median_s),
+        median=label(row.median_s),
         is_evident=row.q < EVIDENCE,
         is_favoured=row.log2_odds > 0,
     )

@@ -1,7 +1,7 @@
 """Charts of the pages: pure functions from rows to a :class:`Chart`, which one partial shows."""
 
 from hub.pages.chart.bars import Part, bars
-from hub.pages.chart.costmodel import model_by_round, predicted_and_measured
+from hub.pages.chart.costmodel import model_by_round, predicted_and_measured, predicted_ratios
 from hub.pages.chart.course import course
 from hub.pages.chart.durations import run_durations
 from hub.pages.chart.figure import Chart, LinkedText
@@ -30,6 +30,7 @@ __all__ = [
     "model_by_round",
     "pareto",
     "predicted_and_measured",
+    "predicted_ratios",
     "roofline",
     "run_durations",
     "tornado",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hub.pages.chart.axis import Axis, log_axis, plain, time_label
+from hub.pages.chart.axis import Axis, log_axis, plain, ratio_label, time_label
 from hub.pages.chart.figure import (
     Chart,
     Option,
@@ -16,6 +16,7 @@ from hub.pages.chart.figure import (
 from hub.pages.chart.trialmarks import MOST_ROWS, drawn, hidden_text, scatter, tip_of
 from registry.selectors.analysis.evidence import ROUND_TOP, PredictionRound
 from registry.selectors.analysis.workloadsearch import SearchTrial
+from registry.tables import Trial
 
 
 def model_by_round(rounds: Sequence[PredictionRound]) -> Chart | None:
@@ -101,6 +102,63 @@ def predicted_and_measured(trials: Sequence[SearchTrial]) -> Chart | None:
         rows=tuple(
             (str(t.position), f"{t.predicted:.4g}", time_label(1e9 * (t.time_s or 0.0)))
             for t in pairs[:MOST_ROWS]
+        ),
+        keys=keys_of(series),
+        height=280,
+    )
+
+
+def predicted_ratios(trials: Sequence[Trial]) -> Chart | None:
+    """Predicted against measured ratio of candidates; ``None`` below three pairs."""
+    pairs = [trial for trial in trials if trial.predicted_ratio and trial.ratio]
+    if len(pairs) < 3:
+        return None
+    predicted = [trial.predicted_ratio or 1.0 for trial in pairs]
+    ratios = [trial.ratio or 1.0 for trial in pairs]
+    x = log_axis("predicted ratio to the default", predicted, ratio_label)
+    y = log_axis("measured ratio", ratios, ratio_label)
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    series = [
+        scatter(
+            backend,
+            [
+                {
+                    "value": [x.at(trial.predicted_ratio or 1.0), y.at(trial.ratio or 1.0)],
+                    "tip": [
+                        f"Trial {trial.number}: {backend}",
+                        f"predicted {trial.predicted_ratio:.3f}, measured {trial.ratio:.3f}",
+                    ],
+                }
+                for trial in pairs
+                if trial.candidate["backend"] == backend
+            ],
+            number,
+        )
+        for number, backend in enumerate(dict.fromkeys(t.candidate["backend"] for t in pairs))
+    ]
+    if low < high:
+        ends = [[x.at(value), y.at(value)] for value in (low, high)]
+        series.append(line("as predicted", ends, "soft", lineStyle={"type": "dashed"}))
+    return Chart(
+        name="predicted-measured",
+        title="Predicted against measured",
+        description=f"{len(pairs)} candidates with a prediction.",
+        caption="Each prediction was made before its candidate was measured.",
+        option=plain_option(x.option(), y.option(is_vertical=True), series),
+        columns=(
+            TableColumn("Trial", is_number=True),
+            TableColumn("Backend"),
+            TableColumn("Predicted", is_number=True),
+            TableColumn("Measured", is_number=True),
+        ),
+        rows=tuple(
+            (
+                str(trial.number),
+                trial.candidate["backend"],
+                f"{trial.predicted_ratio:.3f}",
+                f"{trial.ratio:.3f}",
+            )
+            for trial in pairs
         ),
         keys=keys_of(series),
         height=280,

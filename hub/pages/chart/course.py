@@ -18,19 +18,27 @@ from hub.pages.chart.figure import (
 )
 from hub.pages.chart.progress import CoursePlace, best_line, cap_of, place_axis, places_of, rug
 from hub.templatetags.figures import deviation, latency, options
-from registry.states import TrialOutcome
+from registry.states import ToleranceClass, TrialOutcome
 from registry.tables import Trial
 
 #: Trials slower than this are drawn at the upper edge, unless most trials are.
 _LEAST_CAP = 1.5
 _MOST_DETAIL = 300
+_DASHES = ("solid", "dashed", "dotted")
 _SLOW_KEY = Key("slower than the axis", "arrow", "soft")
 
 
 def course(
-    trials: Sequence[Trial], *, name: str = "course", by: CoursePlace = CoursePlace.TRIAL
+    trials: Sequence[Trial],
+    *,
+    name: str = "course",
+    by: CoursePlace = CoursePlace.TRIAL,
+    classes: bool = False,
 ) -> Chart | None:
     """Ratios of latencies to the default's by trial or by time, coloured by backend.
+
+    With ``classes`` the best so far is a line for each tolerance class, each including the stricter
+    ones, because accepting a class accepts those.
 
     Outliers are drawn as arrows at the upper edge and counted; trials without a ratio are ticks at
     the lower edge. ``None`` if there is no trial.
@@ -49,7 +57,7 @@ def course(
     x = place_axis(list(at.values()), by)
     series = [
         *_backends(measured, at, y),
-        *best_line([(at[trial.number], trial.ratio or 1.0) for trial in measured], x, y),
+        *(_best_of_classes(measured, at, x, y) if classes else _best(measured, at, x, y)),
         *rug("stopped early", [(at[trial.number], _tip(trial)) for trial in stopped], "soft"),
         *rug("failed", [(at[trial.number], _tip(trial)) for trial in failed], "bad"),
     ]
@@ -108,6 +116,26 @@ def _backends(measured: Sequence[Trial], at: dict[int, float], y: Axis) -> list[
                 "data": [_mark(trial, at[trial.number], y) for trial in own],
             }
         )
+    return series
+
+
+def _best(measured: Sequence[Trial], at: dict[int, float], x: Axis, y: Axis) -> list[Option]:
+    return best_line([(at[trial.number], trial.ratio or 1.0) for trial in measured], x, y)
+
+
+def _best_of_classes(
+    measured: Sequence[Trial], at: dict[int, float], x: Axis, y: Axis
+) -> list[Option]:
+    """A line for each class that has candidates of its own, told by dashes and width as well."""
+    series: list[Option] = []
+    present = [one for one in ToleranceClass.values if any(t.tolerance == one for t in measured)]
+    for number, tolerance in enumerate(present):
+        accepted = ToleranceClass.values[: ToleranceClass.values.index(tolerance) + 1]
+        own = [trial for trial in measured if trial.tolerance in accepted]
+        for each in _best(own, at, x, y):
+            style = {"color": "--ink", "width": 1.6 + 0.7 * number, "type": _DASHES[number % 3]}
+            title = f"best {tolerance}"
+            series.append(each | {"id": title, "name": title, "lineStyle": style})
     return series
 
 

@@ -112,26 +112,42 @@ def evidence_of(
 
 
 def rounds_of(search: WorkloadSearch) -> list[PredictionRound]:
-    """Rounds of :data:`ROUND` trials with a prediction, in order; a last one of fewer than half as
-    many joins the one before."""
-    rows = [
-        trial for trial in search.trials if trial.predicted is not None and trial.time_s is not None
-    ]
+    """Rounds of the trials of a workload that have a prediction and a time."""
+    return rounds_from(_predictions(search))
+
+
+def pooled(search: WorkloadSearch) -> PredictionRound | None:
+    """All predictions as one round, though later ones are of a model that had learned more."""
+    rows = _predictions(search)
+    return round_of(rows) if rows else None
+
+
+def rounds_from(rows: Sequence[tuple[int, float, float]]) -> list[PredictionRound]:
+    """Rounds of :data:`ROUND` trials in order; a last one of fewer than half as many joins the one
+    before.
+
+    Args:
+        rows: Position, predicted and measured value of each trial; smaller is faster in both.
+    """
     if not rows:
         return []
     starts = list(range(0, len(rows), ROUND))
     if len(starts) > 1 and len(rows) - starts[-1] < ROUND // 2:
         starts.pop()
     ends = [*starts[1:], len(rows)]
-    return [_round(rows[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [round_of(rows[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-def pooled(search: WorkloadSearch) -> PredictionRound | None:
-    """All predictions as one round, though later ones are of a model that had learned more."""
-    rows = [
-        trial for trial in search.trials if trial.predicted is not None and trial.time_s is not None
-    ]
-    return _round(rows) if rows else None
+def round_of(rows: Sequence[tuple[int, float, float]]) -> PredictionRound:
+    """All rows, as of :func:`rounds_from`, as one round. There is at least one."""
+    predicted, measured = (np.array(side) for side in list(zip(*rows, strict=True))[1:])
+    return PredictionRound(
+        rows[0][0],
+        rows[-1][0],
+        len(rows),
+        spearman(predicted, measured),
+        top_k_recall(predicted, measured, ROUND_TOP),
+    )
 
 
 def peers_of(search: WorkloadSearch) -> list[PeerTrial]:
@@ -180,14 +196,10 @@ def map_of(search: WorkloadSearch) -> SpaceMap | None:
     return SpaceMap(positions, projection, neighbour_agreement(projection.points, times))
 
 
-def _round(rows: Sequence[SearchTrial]) -> PredictionRound:
+def _predictions(search: WorkloadSearch) -> list[tuple[int, float, float]]:
     # A higher score predicts a faster schedule.
-    predicted = np.array([-(trial.predicted or 0.0) for trial in rows])
-    times = np.array([trial.time_s for trial in rows], dtype=np.float64)
-    return PredictionRound(
-        rows[0].position,
-        rows[-1].position,
-        len(rows),
-        spearman(predicted, times),
-        top_k_recall(predicted, times, ROUND_TOP),
-    )
+    return [
+        (trial.position, -trial.predicted, trial.time_s)
+        for trial in search.trials
+        if trial.predicted is not None and trial.time_s is not None
+    ]
