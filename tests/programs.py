@@ -155,8 +155,8 @@ REQUIREMENTS = {
         variable="HPCFAIR_CHROMIUM",
     ),
     "bundle": Requirement(
-        "charts of the pages",
-        BUNDLE.exists,
+        "charts and graphs of the pages",
+        lambda: BUNDLE.exists() and BUNDLE.with_name("graph.js").exists(),
         "the scripts of the pages are not bundled: make setup",
     ),
     "curl": _program("curl", "the manual's pipeline", "curl"),

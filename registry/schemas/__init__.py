@@ -66,16 +66,6 @@ def _remote_run() -> Draft202012Validator:
     return Draft202012Validator(json.loads((_FOLDER / "remote-run.json").read_bytes()))
 
 
-@cache
-def _topology() -> Draft202012Validator:
-    return Draft202012Validator(topology_schema())
-
-
-def topology_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
-    """Problems of a topology; see :func:`bench_problems`. Slow for large networks."""
-    return problems_by(_topology(), document, limit)
-
-
 def remote_run_problems(report: Any, *, limit: int = 20) -> dict[str, str]:
     """Problems of the report of a remote run; see :func:`bench_problems`."""
     return problems_by(_remote_run(), report, limit)

@@ -17,6 +17,7 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
             "hub/nginx.conf",
             "hub/static/hub/hub.css",
             "hub/static/hub/build/chart.js",
+            "hub/static/hub/build/graph.js",
             "hub/static/hub/build/LICENSES.txt",
             "hub/api/openapi.yaml",
             "registry/schemas/hpcfair.bench-1.json",

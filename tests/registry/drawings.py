@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
 from onnx import ModelProto
 
 from registry import schemas
@@ -19,6 +20,11 @@ from workers.inspection.inspect import inspect
 EXAMPLE: dict[str, Any] = json.loads(
     (Path(schemas.__file__).parent / "examples" / "topology.json").read_bytes()
 )
+
+
+def topology_problems(document: dict[str, Any]) -> dict[str, str]:
+    """Where a document does not have the schema, which the hub itself has no time to check."""
+    return schemas.problems_by(Draft202012Validator(schemas.topology_schema()), document, 20)
 
 
 def document_of(model: ModelProto | bytes) -> dict[str, Any]:

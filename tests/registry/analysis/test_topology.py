@@ -10,7 +10,6 @@ import pytest
 from django.utils import timezone
 
 from registry.errors import Invalid, NotFound
-from registry.schemas import topology_problems
 from registry.selectors.analysis.topology import (
     drawing_job,
     network_get,
@@ -31,7 +30,7 @@ from registry.tables import Blob, Graph, Job, Topology
 from registry.validation.topology import MAX_JSON, check_topology
 from tests.factories import tiny_onnx
 from tests.registry import shopfloor
-from tests.registry.drawings import EXAMPLE, document_of, draw
+from tests.registry.drawings import EXAMPLE, document_of, draw, topology_problems
 
 
 def packed(document: dict[str, Any]) -> bytes:

@@ -10,9 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from registry.schemas import topology_problems
 from registry.validation.topology import check_topology
-from tests.registry.drawings import document_of
+from tests.registry.drawings import document_of, topology_problems
 from tests.workers.inspection.networks import Net
 from workers.inspection.inspect import inspect
 from workers.inspection.topology import attributes, columns, weights
