@@ -40,7 +40,7 @@ def scene(db: None) -> dict[str, Any]:
 
     def attempt(number: int, age: timedelta) -> JobAttempt:
         return JobAttempt(
-            job_id=jobs[number % len(jobs)].pk,
+            job_id=jobs[number % len(jobs)],
             fence=1 + number // len(jobs),
             device=device,
             target=target,
