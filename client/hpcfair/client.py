@@ -16,6 +16,7 @@ from hpcfair import (
     job,
     loaded,
     mlmodel,
+    performance,
     pid,
     publish,
     record,
@@ -36,6 +37,7 @@ from hpcfair.fork import Form, Reused
 from hpcfair.importedprofile import ImportedProfile, ImportOptions
 from hpcfair.job import Job, Jobs
 from hpcfair.loaded import Guard, Loaded
+from hpcfair.performance import Performance
 from hpcfair.precisions import Tolerance
 from hpcfair.publish import Publication
 from hpcfair.record import Record
@@ -389,6 +391,13 @@ class Client:
         """Published builds of a revision."""
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return mlmodel.builds(self.http, name, revision=revision, target=target)
+
+    def performance(
+        self, name: str, *, target: str | None = None, build: str | None = None
+    ) -> Performance:
+        """What a build spends its time on, and why; by default the best profiled build."""
+        name, revision = pid.locate(self.http, self.cache, name, None)
+        return performance.performance(self.http, name, revision, target=target, build=build)
 
     def topology(
         self, name: str, *, revision: str | None = None, path: str | None = None

@@ -26,6 +26,7 @@ PROBLEM_CODES = list(CODES.items())
 REF_KINDS = [(kind.value, kind.label) for kind in (RefKind.BRANCH, RefKind.TAG)]
 
 PATH_PARAMETERS = {
+    "sequence": "Position of a call in the order of execution, from 0.",
     "namespace": "Name of a person or organisation; case-insensitive.",
     "name": "Second part of the name of the model or data set; case-insensitive.",
     "path": "Path of the file; may contain slashes.",

@@ -10,7 +10,7 @@ from hub.pages.kernelview import code_context, loops_context
 from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
 from registry.selectors.analysis.buildpeer import build_comparison
-from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of
+from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of, label_of
 from registry.selectors.analysis.kernelcode import KINDS
 from registry.selectors.analysis.performance import Group, Performance, profiled_builds
 from registry.selectors.analysis.scheduledecision import decisions_of
@@ -157,11 +157,6 @@ def _kinds(links: InspectorLinks, tab: str, shown: Mapping[str, Any]) -> list[In
         )
         for one in shown.get("kinds", ())
     ]
-
-
-def label_of(group: Group, work: NetworkWork | None) -> str:
-    """``Conv + Relu`` by the nodes of a group, else the runtime's name of the operator."""
-    return (work.label(group.nodes) if work else "") or group.site.operator
 
 
 def _nodes(group: Group, work: NetworkWork | None) -> list[tuple[int, str, str, str]]:

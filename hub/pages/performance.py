@@ -24,12 +24,11 @@ from registry.errors import NotFound
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
-    default_build,
+    chosen_build,
     performance_of,
     profiled_builds,
 )
 from registry.selectors.analysis.work import NetworkWork, work_of
-from registry.selectors.results.build import build_get
 from registry.selectors.results.profile import profile_of
 from registry.tables import Build, MLModel, Record
 
@@ -126,21 +125,14 @@ def group(request: HttpRequest, mlmodel: MLModel, sequence: int) -> HttpResponse
 
 
 def _chosen(request: HttpRequest, mlmodel: MLModel, builds: Sequence[Build]) -> Build | None:
-    """The build of the address; by default the best one. Raises ``NotFound``: ``build_not_found``,
-    ``profile_not_found``."""
-    uuid = request.GET.get("build", "")
-    target = request.GET.get("target", "")
-    listed = next((build for build in builds if str(build.uuid) == uuid), None)
-    if listed is not None and target in {"", listed.target.slug}:
-        return listed
-    if uuid and listed is None:
-        # A build that a newer search replaced keeps its address.
-        build = build_get(request.user, uuid)
-        if build.graph.revision.mlmodel != mlmodel:
-            raise NotFound("build_not_found", f"{mlmodel.full_name} has no build {uuid[:64]!r}.")
-        profile_of(build)
-        return build
-    return default_build(builds, target)
+    """The build of the address; see :func:`chosen_build`."""
+    return chosen_build(
+        request.user,
+        mlmodel,
+        builds,
+        uuid=request.GET.get("build", ""),
+        target=request.GET.get("target", ""),
+    )
 
 
 def _read(build: Build, *, may_fetch: bool) -> tuple[Performance, NetworkWork | None]:

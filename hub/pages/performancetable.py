@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import HttpRequest
 
-from hub.pages.inspector import InspectorLinks, label_of
+from hub.pages.inspector import InspectorLinks
+from registry.selectors.analysis.groupevidence import label_of, rate_of
 from registry.selectors.analysis.performance import Group, Performance
 from registry.selectors.analysis.work import NetworkWork
 from registry.tables import MLModel
@@ -46,9 +47,7 @@ def group_rows(
     build, rows = str(subject.build.uuid), []
     for one in subject.groups:
         links = InspectorLinks(mlmodel, build, one.sequence, revision, beside=True)
-        flops = work.flops(one.nodes) if work and one.grade in {"exact", "inferred"} else None
-        time_ns = one.site.median_ns
-        rate = flops / time_ns * 1e9 if flops and time_ns > 0 and one.is_plausible else None
+        rate = rate_of(one, work)
         rows.append(GroupRow(one, label_of(one, work), rate, links.page(), links.fragment()))
     return rows
 

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1.analysis import comparison, experiment, importedprofile, principle, topology
+from hub.api.v1.analysis import comparison, experiment
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
@@ -63,6 +63,7 @@ urlpatterns = [
     path(f"{MODEL}/assessment", assessment.AssessmentView.as_view()),
     path(f"{MODEL}/assessments", assessment.AssessmentsView.as_view()),
     path(f"{MODEL}/builds", build.BuildsView.as_view()),
+    path(f"{MODEL}/performance", performance.PerformanceView.as_view()),
     path(f"{MODEL}/tests", testtensor.TestsView.as_view()),
     path(f"{MODEL}/records", record.ModelRecordsView.as_view()),
     path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
@@ -80,6 +81,7 @@ urlpatterns = [
     path("builds/<uuid:uuid>/profile", profile.BuildProfileView.as_view()),
     path("builds/<uuid:uuid>/reproductions", reproduction.BuildReproductionsView.as_view()),
     path("builds/<uuid:uuid>/call-sites", profile.CallSitesView.as_view()),
+    path("builds/<uuid:uuid>/groups/<int:sequence>", performance.BuildGroupView.as_view()),
     path("profiles/<uuid:uuid>", importedprofile.ImportedProfileView.as_view()),
     path("profiles/<uuid:uuid>/calls", importedprofile.ImportedCallsView.as_view()),
     path("targets", target.TargetsView.as_view()),

@@ -21,6 +21,8 @@ _VECTORS = (
     ("avx512f", 512), ("avx512_bf16", 512), ("amx_tile", 512), ("avx2", 256), ("avx", 256),
     ("asimd", 128), ("sse4_2", 128),
 )  # fmt: skip
+#: Grades of links to nodes that no other call computes as well.
+_OWN_WORK = frozenset({"exact", "inferred"})
 _BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "int8": 8, "uint8": 8}
 
 
@@ -82,6 +84,19 @@ def evidence_of(
     return GroupEvidence(group, evidence, reasons_of(evidence), loops, roofs)
 
 
+def label_of(group: Group, work: NetworkWork | None) -> str:
+    """``Conv + Relu`` by the nodes of a group, else the runtime's name of the operator."""
+    return (work.label(group.nodes) if work else "") or group.site.operator
+
+
+def rate_of(group: Group, work: NetworkWork | None) -> float | None:
+    """Operations per second of a group; ``None`` if its work or its time is not known."""
+    if work is None or group.grade not in _OWN_WORK or not group.is_plausible:
+        return None
+    flops, time_ns = work.flops(group.nodes), group.site.median_ns
+    return flops / time_ns * 1e9 if flops and time_ns > 0 else None
+
+
 def lanes_of(target: Target, precision: str) -> int | None:
     """Numbers of a precision in a vector register of a target; ``None`` if that is not known."""
     features, bits = set(target.features), _BITS.get(precision)
@@ -92,8 +107,7 @@ def lanes_of(target: Target, precision: str) -> int | None:
 def _roofline(
     group: Group, work: NetworkWork | None, roofs: Roofs | None, precision: str
 ) -> Roofline | None:
-    # Half of a fused group's operations is not its work.
-    if work is None or roofs is None or group.grade not in {"exact", "inferred"}:
+    if work is None or roofs is None or group.grade not in _OWN_WORK:
         return None
     return roofline_of(
         flops=work.flops(group.nodes),

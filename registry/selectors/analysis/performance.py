@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from registry.errors import NotFound
 from registry.kernels.reason import is_changed, is_conversion
+from registry.selectors.access import Actor
 from registry.selectors.results.best import best_builds
-from registry.selectors.results.profile import RECONCILED, Coverage, coverage
-from registry.tables import Build, CallSite, Graph, Profile
+from registry.selectors.results.build import build_get
+from registry.selectors.results.profile import RECONCILED, Coverage, coverage, profile_of
+from registry.tables import Build, CallSite, Graph, MLModel, Profile
 
 #: A call that takes more than this part of the run it belongs to is no measurement.
 _MOST_OF_RUN = 1.5
@@ -138,6 +141,31 @@ def default_build(builds: Sequence[Build], target: str = "") -> Build | None:
         on_target = [build for build in on_target if build.target.slug == slug]
     best = best_builds({build.graph_id for build in on_target})
     return next((build for build in on_target if build.pk in best), next(iter(on_target), None))
+
+
+def chosen_build(
+    actor: Actor, mlmodel: MLModel, builds: Sequence[Build], *, uuid: str = "", target: str = ""
+) -> Build | None:
+    """The build that an address names, also one that a newer search replaced, by default
+    :func:`default_build`.
+
+    Args:
+        builds: Of :func:`profiled_builds`.
+        target: Excludes a listed build of another target.
+
+    Raises:
+        NotFound: ``build_not_found``, ``profile_not_found``.
+    """
+    listed = next((build for build in builds if str(build.uuid) == uuid), None)
+    if listed is not None and target in {"", listed.target.slug}:
+        return listed
+    if uuid and listed is None:
+        build = build_get(actor, uuid)
+        if build.graph.revision.mlmodel != mlmodel:
+            raise NotFound("build_not_found", f"{mlmodel.full_name} has no build {uuid[:64]!r}.")
+        profile_of(build)
+        return build
+    return default_build(builds, target)
 
 
 def performance_of(build: Build, profile: Profile, *, nodes: int | None = None) -> Performance:
