@@ -2,7 +2,14 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1.analysis import comparison, experiment
+from hub.api.v1.analysis import (
+    comparison,
+    experiment,
+    importedprofile,
+    performance,
+    principle,
+    topology,
+)
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
 from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision

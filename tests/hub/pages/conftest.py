@@ -279,8 +279,6 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         "/catalog", "/terms", "/policy",
         f"{root}/perf", f"{root}/perf?metric=time&tab=peers", "/tune-next",
         *(f"{root}/perf/groups/1?tab={tab}" for tab in ("why", "loops", "asm", "schedule")),
-        root, f"{root}/builds", f"{root}/graph", f"{root}/cite", f"{root}/jobs", f"{root}/history",
-        f"{root}/upload",
         root, f"{root}/builds", f"{root}/compare", f"{root}/graph", f"{root}/cite", f"{root}/jobs",
         f"{root}/history", f"{root}/upload",
         f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
