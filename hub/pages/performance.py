@@ -19,6 +19,7 @@ from hub.pages.performancetable import (
     has_rates,
     ordered,
 )
+from hub.pages.rooflinepanel import roofline_panel
 from hub.pages.topology import network_panel
 from registry.errors import NotFound
 from registry.selectors.analysis.performance import (
@@ -80,6 +81,7 @@ def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         ),
         "exports": {name: address_with(request, format=name) for name in FORMATS},
         "folded": _folded(subject, work),
+        "roofline": roofline_panel(request.user, build),
         "work": work,
         "other": [one for one in rows if _is_other(one.group)],
     }

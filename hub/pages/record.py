@@ -33,6 +33,7 @@ def record(request: HttpRequest, record_id: str) -> HttpResponseBase:
     context = {
         "record": row,
         "document": row.document,
+        "builds": list(row.builds.all()),
         "confirmations": confirmations_of([row]).get(row.pk, ()),
         "histogram": chart.histogram(*_samples_ns(row.document)),
         "measure_again": snippets.measure_again(

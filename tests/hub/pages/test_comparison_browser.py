@@ -8,6 +8,8 @@ from tests.hub.pages.revisions import two_revisions
 from tests.hub.pages.tuning import floor_of, make_digits
 from tests.programs import needs
 from tests.registry.analysis.comparisons import DEFAULT_CALLS, FUSED_CALLS, published
+from tests.registry.analysis.test_roofline import plant_roofs, plant_topology
+from tests.registry.shopfloor import call_site
 
 pytestmark = [
     pytest.mark.browser,
@@ -127,3 +129,25 @@ def test_question_18_what_changed_between_two_revisions_by_group(page: Page, ali
     expect(row).to_contain_text("60.0 µs")
     expect(row).to_contain_text("−40.0 µs")
     expect(page.get_by_text("1 added, 0 removed, 1 changed")).to_be_visible()
+
+
+def test_question_19_how_far_from_the_roof_and_what_reaching_it_saves(
+    page: Page, alice: User
+) -> None:
+    floor = floor_of(make_digits(alice))
+    plant_roofs(floor.device)
+    plant_topology(floor)
+    calls = [call_site("conv", 40_000, (0, "exact"), precision="float32"),
+             call_site("gemm", 60_000, (2, "exact"), operator="Gemm")]  # fmt: skip
+    published(floor, calls={"all": calls})
+    clicks = Clicks(page)
+    page.goto("/alice/digits")
+    clicks.link("Performance")
+    clicks.link("Roofline")
+    assert clicks.count <= 2
+    # Half of the 40 µs of the convolution is above its roof: a fifth of the profile.
+    expect(page.locator("#roofline")).to_contain_text("3.20 ms in place of 4.00 ms")
+    page.locator("#roofline").get_by_text("As a table").click()
+    row = page.locator("#roofline").get_by_role("row").filter(has_text="conv")
+    expect(row).to_contain_text("50.0 %")
+    expect(row).to_contain_text("arithmetic")
