@@ -142,8 +142,8 @@ def test_question_19_how_far_from_the_roof_and_what_reaching_it_saves(
     published(floor, calls={"all": calls})
     clicks = Clicks(page)
     page.goto("/alice/digits")
-    clicks.link("Performance")
-    clicks.link("Roofline")
+    clicks.link("Builds")
+    clicks.link("Profile of this build: onnxruntime, exact")
     assert clicks.count <= 2
     # Half of the 40 µs of the convolution is above its roof: a fifth of the profile.
     expect(page.locator("#roofline")).to_contain_text("3.20 ms in place of 4.00 ms")
