@@ -89,6 +89,7 @@ def run(database: str, options: Options, lease_s: int, parent: str | None = None
                 "HPCFAIR_SCHEDULE_SECONDS": "0",
                 "HPCFAIR_ABLATION_SECONDS": "0",
                 "HPCFAIR_PASSES_SECONDS": "0",
+                "HPCFAIR_ROOFS_SECONDS": "0",
                 "HPCFAIR_ASSESS_DAYS": "0",
                 # All machines join from one address, and one owner floods the queue.
                 "HPCFAIR_LIMIT_WRITES": "0",

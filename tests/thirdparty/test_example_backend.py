@@ -108,6 +108,7 @@ def test_a_model_is_tuned_by_the_backend_and_loaded_by_the_runtime_of_another_pa
         worker,
         TUNE,
         DJANGO_SETTINGS_MODULE="hub.settings.production",
+        HPCFAIR_ROOFS_SECONDS="0",
         DATABASE_URL=database_url(),
         HPCFAIR_DATA=str(data_dir),
     )
