@@ -13,12 +13,11 @@ from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.selectors.results.build import build_get
 from registry.selectors.results.nodetime import baseline_of, node_times
-from registry.selectors.results.profile import hottest, profile_of, summary
+from registry.selectors.results.profile import profile_of, summary
 from registry.selectors.results.reproduction import history
 from registry.selectors.results.testtensor import test_path, test_sets
 from registry.tables import Build, MLModel, Profile, Revision, TestTensor
 
-_HOTTEST_CALLS = 20
 _REPRODUCTIONS = 20
 #: Test sets on a page; the API has all.
 _TEST_SETS = 3
@@ -47,13 +46,10 @@ def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
     except NotFound:
         return render(request, "mlmodel/build.html", context)
     totals = summary(profile)
-    sum_ns = max(totals["sum_ns"], 1)
     context |= {
         "profile": profile,
         "totals": totals,
         "gap": totals["gap_ns"] / max(totals["total_ns"], 1),
-        "precisions": [(name, ns, ns / sum_ns) for name, ns in totals["precisions"].items()],
-        "hottest": [(site, site.median_ns / sum_ns) for site in hottest(profile, _HOTTEST_CALLS)],
         "bars": _bars(row, profile),
         "roofline": roofline_panel(request.user, row),
     }

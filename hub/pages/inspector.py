@@ -15,6 +15,7 @@ from registry.selectors.analysis.kernelcode import KINDS
 from registry.selectors.analysis.performance import Group, Performance, profiled_builds
 from registry.selectors.analysis.scheduledecision import decisions_of
 from registry.selectors.analysis.work import NetworkWork
+from registry.selectors.analysis.workload import workloads_of
 from registry.selectors.analysis.workloadpeer import confirmed_of, workload_peers
 from registry.tables import MLModel
 
@@ -136,7 +137,12 @@ def _tab(
             return shown | {"kinds": _kinds(links, tab, shown)}
         case "schedule":
             confirmed = confirmed_of(actor, group.workload) if group.workload else []
-            return {"decisions": decisions_of(group.site.kernel), "confirmed": confirmed}
+            tasks = workloads_of(actor, target=performance.build.target.slug)
+            return {
+                "decisions": decisions_of(group.site.kernel),
+                "confirmed": confirmed,
+                "task": tasks.filter(key=group.workload).first() if group.workload else None,
+            }
     target = performance.build.target_id
     builds = [one for one in profiled_builds(performance.build.graph) if one.target_id == target]
     return {
