@@ -281,6 +281,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         *(f"{root}/perf/groups/1?tab={tab}" for tab in ("why", "loops", "asm", "schedule")),
         root, f"{root}/builds", f"{root}/compare", f"{root}/graph", f"{root}/cite", f"{root}/jobs",
         f"{root}/history", f"{root}/upload",
+        f"{root}/perf", f"{root}/profiles", "/tune-next",
         f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
         f"{root}/tree/main", f"{root}/tree/refs/pr/2/deep", f"{root}/blob/main/notes.txt",
         f"{root}/commit/{head.oid}", f"{root}/settings", f"{root}/discussions",

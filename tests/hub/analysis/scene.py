@@ -1,0 +1,74 @@
+"""A hub in which every question has a planted answer.
+
+``alice/stars`` has a network of six nodes, the default build and a faster one whose profile is
+planted: call 1 takes half of the time, runs the kernel ``slow`` of a tuned workload and has no
+vector instruction that counts; call 4 runs in bfloat16, call 0 is linked to no node, node 4 was
+folded. ``bob/resnet`` runs the same workload.
+"""
+
+from dataclasses import dataclass
+
+import onnx
+from onnx import TensorProto, helper
+
+from registry.tables import Build
+from tests.registry import shopfloor
+from tests.registry.analysis import profiles
+from tests.registry.drawings import document_of, draw
+from tests.registry.shopfloor import Floor, call_site
+
+
+@dataclass(frozen=True)
+class AnalysisScene:
+    """What the questions are about."""
+
+    floor: Floor
+    default: Build
+    fast: Build
+
+    @property
+    def perf(self) -> str:
+        """Address of the performance page of the planted profile."""
+        return f"/alice/stars/perf?build={self.fast.uuid}"
+
+
+def make_scene() -> AnalysisScene:
+    """Make everything, as workers and people do."""
+    floor = shopfloor.floor("alice/stars")
+    draw(floor.graph, document_of(network()))
+    profiles.measure(floor.device, {"float32": 1e9}, 1e9)
+    default, fast = profiles.publish(floor, _default_profile(), profiles.planted())
+    other = shopfloor.floor("bob/resnet")
+    profiles.publish(other, profiles.planted())
+    return AnalysisScene(floor, default, fast)
+
+
+def network() -> onnx.ModelProto:
+    """Six nodes, of which node 4 is computed from constants."""
+    weights = [
+        helper.make_tensor(name, TensorProto.FLOAT, [8, 8], [0.5] * 64) for name in ("w", "v", "u")
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+        helper.make_node("Relu", ["a"], ["b"], name="act"),
+        helper.make_node("MatMul", ["b", "w"], ["c"], name="second"),
+        helper.make_node("MatMul", ["c", "w"], ["d"], name="third"),
+        helper.make_node("Add", ["v", "u"], ["k"], name="constant"),
+        helper.make_node("MatMul", ["d", "k"], ["y"], name="last"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "six",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 8])],
+        weights,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _default_profile() -> dict[str, object]:
+    sites = [
+        call_site("first", 700, (0, "exact"), (1, "exact"), precision="float32"),
+        call_site("rest", 250, (2, "exact"), (3, "exact"), (5, "exact"), precision="float32"),
+    ]
+    return shopfloor.profile(call_sites=sites, kernels=[], folded=[4], total_ns=1000)
