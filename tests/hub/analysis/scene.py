@@ -6,12 +6,15 @@ vector instruction that counts; call 4 runs in bfloat16, call 0 is linked to no 
 folded. ``bob/resnet`` runs the same workload.
 """
 
+import json
 from dataclasses import dataclass
 
 import onnx
 from onnx import TensorProto, helper
 
-from registry.tables import Build
+from registry.services.analysis.importedprofile import profile_import
+from registry.tables import Build, ImportedProfile
+from tests.factories import store
 from tests.registry import shopfloor
 from tests.registry.analysis import profiles
 from tests.registry.drawings import document_of, draw
@@ -25,6 +28,24 @@ class AnalysisScene:
     floor: Floor
     default: Build
     fast: Build
+    imported: ImportedProfile
+
+    @property
+    def addresses(self) -> list[str]:
+        """A page of every kind, with what is planted."""
+        group = f"/alice/stars/perf/groups/1?build={self.fast.uuid}"
+        return [
+            self.perf,
+            *(f"{group}&tab={tab}" for tab in ("why", "loops", "code", "asm", "schedule", "peers")),
+            "/alice/stars/graph",
+            "/alice/stars/builds",
+            "/alice/stars/profiles",
+            f"/profiles/{self.imported.uuid}?build={self.fast.uuid}",
+            "/compare?model=alice/stars",
+            f"/builds/{self.fast.uuid}",
+            "/tune-next",
+            "/passes",
+        ]
 
     @property
     def perf(self) -> str:
@@ -40,7 +61,26 @@ def make_scene() -> AnalysisScene:
     default, fast = profiles.publish(floor, _default_profile(), profiles.planted())
     other = shopfloor.floor("bob/resnet")
     profiles.publish(other, profiles.planted())
-    return AnalysisScene(floor, default, fast)
+    return AnalysisScene(floor, default, fast, _import(floor))
+
+
+def _import(floor: Floor) -> ImportedProfile:
+    """A trace that somebody recorded elsewhere: ``third`` takes most."""
+    names = {"first": 30, "act": 5, "second": 20, "third": 90, "last": 10}
+    kernels = [
+        {
+            "cat": "Node",
+            "name": f"{name}_kernel_time",
+            "ts": 100 * place,
+            "dur": took,
+            "args": {"op_name": "Relu" if name == "act" else "MatMul"},
+        }
+        for place, (name, took) in enumerate(names.items())
+    ]
+    trace = store(json.dumps(kernels).encode(), floor.alice)
+    return profile_import(
+        actor=floor.alice, revision=floor.revision, sha256=trace.sha256, target="a laptop"
+    )
 
 
 def network() -> onnx.ModelProto:
