@@ -3,7 +3,8 @@
 ``alice/stars`` has a network of six nodes, the default build and a faster one whose profile is
 planted: call 1 takes half of the time, runs the kernel ``slow`` of a tuned workload and has no
 vector instruction that counts; call 4 runs in bfloat16, call 0 is linked to no node, node 4 was
-folded. ``bob/resnet`` runs the same workload.
+folded. ``bob/resnet`` runs the same workload. That workload has a search with planted times: an
+inner width of ``ff`` of 16 is three times as fast.
 """
 
 import json
@@ -13,12 +14,14 @@ import onnx
 from onnx import TensorProto, helper
 
 from registry.services.analysis.importedprofile import profile_import
-from registry.tables import Build, ImportedProfile
+from registry.tables import Build, ImportedProfile, Job, ScheduleTask
 from tests.factories import store
 from tests.registry import shopfloor
 from tests.registry.analysis import profiles
+from tests.registry.analysis.recordedsearches import add_trials, add_workload, planted
 from tests.registry.drawings import document_of, draw
 from tests.registry.shopfloor import Floor, call_site
+from tests.registry.traces.recorded import recorded
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class AnalysisScene:
     default: Build
     fast: Build
     imported: ImportedProfile
+    task: ScheduleTask
 
     @property
     def addresses(self) -> list[str]:
@@ -45,12 +49,19 @@ class AnalysisScene:
             f"/builds/{self.fast.uuid}",
             "/tune-next",
             "/passes",
+            self.workload,
+            "/workloads",
         ]
 
     @property
     def perf(self) -> str:
         """Address of the performance page of the planted profile."""
         return f"/alice/stars/perf?build={self.fast.uuid}"
+
+    @property
+    def workload(self) -> str:
+        """Address of the page of the workload of the hottest kernel."""
+        return f"/workloads/{self.task.uuid}"
 
 
 def make_scene() -> AnalysisScene:
@@ -61,7 +72,19 @@ def make_scene() -> AnalysisScene:
     default, fast = profiles.publish(floor, _default_profile(), profiles.planted())
     other = shopfloor.floor("bob/resnet")
     profiles.publish(other, profiles.planted())
-    return AnalysisScene(floor, default, fast, _import(floor))
+    return AnalysisScene(floor, default, fast, _import(floor), _search(floor))
+
+
+def _search(floor: Floor) -> ScheduleTask:
+    """400 trials of the hottest kernel's workload, of which three crashed and one has no time."""
+    search = recorded("conv-random")
+    task = add_workload(floor, search, key=profiles.WORKLOAD)
+    trials = planted()
+    for at in (7, 8, 9):
+        trials[at] |= {"outcome": "crash", "seconds": [], "failure_detail": "no such block"}
+    trials[10]["seconds"] = [1e10]
+    add_trials(task, search.sketches, trials, Job.objects.latest("pk"))
+    return task
 
 
 def _import(floor: Floor) -> ImportedProfile:
