@@ -72,7 +72,7 @@ def test_question_8_can_the_cost_model_be_trusted(
     )
     assert shown is not None
     assert float(shown[1]) == pytest.approx(correlation, abs=0.006)
-    visitor.sees("top", within="#model")
+    visitor.sees("recall of the fastest 4", "388 to 399", within="#model")
     visitor.has_clicked(0)
 
 
