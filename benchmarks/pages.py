@@ -111,7 +111,11 @@ def _visit(browser: Browser, address: str) -> dict[str, float]:
     context.add_init_script(_WATCH_GRAPH)
     page = context.new_page()
     answers: list[Response] = []
-    page.on("response", answers.append)
+
+    def keep(answer: Response) -> None:
+        answers.append(answer)
+
+    page.on("response", keep)
     page.goto(address, wait_until="load")
     measured = {"first_html_ms": _first_html(page)}
     if page.locator("[data-graph]").count():
