@@ -15,7 +15,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.list:
         for name, maker in MAKERS.items():
-            print(f"{name:14} {maker.summary}")
+            print(f"{name:24} {maker.summary}")
         return
     if arguments.name is None or arguments.out is None:
         parser.error("NAME and OUT are required (or --list)")
