@@ -18,7 +18,7 @@ from benchmarks.calm import wait
 from benchmarks.layers import RESNET18, compiler, workloads
 from benchmarks.report import counted, environment, ratio, report, say
 from registry.statistics.experience import RevertedDecision, WorkloadTrials
-from registry.statistics.principles import Finding, findings
+from registry.statistics.principles import TraitFinding, findings
 from workers.backends.tvm.tuning.alternatives import reversals
 from workers.engine.schedules.ablation import (
     AblationBudget,
@@ -143,7 +143,7 @@ def _reverted(
     )  # fmt: skip
 
 
-def _chosen(rows: Sequence[Finding]) -> tuple[list[Finding], bool]:
+def _chosen(rows: Sequence[TraitFinding]) -> tuple[list[TraitFinding], bool]:
     """The proven statements, or else those with most support, and whether they are proven."""
     proven = [each for each in rows if each.is_proven]
     if proven:

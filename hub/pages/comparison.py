@@ -22,14 +22,18 @@ from registry.selectors.analysis.comparisondocument import (
     comparison_document,
     group_rows,
 )
-from registry.selectors.analysis.comparisonview import ComparisonView, columns_of, comparison_view
+from registry.selectors.analysis.comparisonview import (
+    ComparisonContents,
+    columns_of,
+    comparison_view,
+)
 from registry.selectors.analysis.groupdelta import GroupTable
 from registry.selectors.analysis.measuredbuild import (
     COSTS,
     METRICS,
     WORTHS,
+    Measure,
     MeasuredBuild,
-    Metric,
     differences,
 )
 from registry.selectors.work.target import targets
@@ -126,7 +130,9 @@ def _metric(request: HttpRequest, name: str, among: tuple[str, ...]) -> str:
     return chosen
 
 
-def _context(request: HttpRequest, view: ComparisonView, cost: str, worth: str) -> dict[str, Any]:
+def _context(
+    request: HttpRequest, view: ComparisonContents, cost: str, worth: str
+) -> dict[str, Any]:
     comparison, query = view.comparison, view.comparison.query
     unlike = differences(comparison.builds)
     metrics = [
@@ -168,7 +174,7 @@ def _context(request: HttpRequest, view: ComparisonView, cost: str, worth: str) 
     }
 
 
-def _rooflines(request: HttpRequest, view: ComparisonView) -> list[RooflinePanel]:
+def _rooflines(request: HttpRequest, view: ComparisonContents) -> list[RooflinePanel]:
     """The rooflines of the builds whose groups are compared, fastest first; at most two."""
     builds = sorted(columns_of(view.comparison), key=lambda one: one.build.p50_ns)
     shown = [each.build for each in builds if each.has_profile][:_MOST_ROOFLINES]
@@ -186,13 +192,13 @@ def _winner(groups: GroupTable) -> tuple[MeasuredBuild, int] | None:
     return groups.builds[groups.wins.index(most)], most
 
 
-def _cheapest(view: ComparisonView, cost: str) -> str:
+def _cheapest(view: ComparisonContents, cost: str) -> str:
     best = view.answer.cheapest if view.answer else None
     return figure_text(METRICS[cost], best.figures[cost]) if best else ""
 
 
 def _shown(
-    request: HttpRequest, each: MeasuredBuild, metrics: Sequence[Metric], unlike: list[str]
+    request: HttpRequest, each: MeasuredBuild, metrics: Sequence[Measure], unlike: list[str]
 ) -> ShownBuild:
     left = request.GET.copy()
     uuid = str(each.build.uuid)
@@ -209,16 +215,16 @@ def _shown(
 
 def _permalink(request: HttpRequest) -> str:
     pairs = [(name, value) for name, values in request.GET.lists() for value in values if value]
-    kept = [(name, value) for name, value in pairs if name != "format"]
-    return f"{settings.HUB_URL}{request.path}?{urlencode(kept)}"
+    parameters = [(name, value) for name, value in pairs if name != "format"]
+    return f"{settings.HUB_URL}{request.path}?{urlencode(parameters)}"
 
 
-def _json(request: HttpRequest, view: ComparisonView) -> HttpResponse:
+def _json(request: HttpRequest, view: ComparisonContents) -> HttpResponse:
     document = comparison_document(view.comparison, view.matrix, view.groups, view.answer)
     return JsonResponse({"permalink": _permalink(request), **document})
 
 
-def _csv(request: HttpRequest, view: ComparisonView) -> HttpResponse:
+def _csv(request: HttpRequest, view: ComparisonContents) -> HttpResponse:
     is_groups = request.GET.get("table") == "groups"
     rows = group_rows(view.groups) if is_groups else build_rows(view.comparison)
     text = io.StringIO()

@@ -10,7 +10,7 @@ from hub.pages.chart.tradeoff import Point, Scale, tradeoff
 from hub.pages.figuretext import figure_text, value_text
 from hub.templatetags.figures import latency, options
 from registry.selectors.analysis.groupdelta import GroupDelta
-from registry.selectors.analysis.measuredbuild import MeasuredBuild, Metric
+from registry.selectors.analysis.measuredbuild import Measure, MeasuredBuild
 
 #: Charts on one page; further targets are in the table.
 _MOST_CHARTS = 6
@@ -38,7 +38,7 @@ class DeltaBar:
     is_best: bool
 
 
-def target_charts(builds: Sequence[MeasuredBuild], cost: Metric, worth: Metric) -> list[Chart]:
+def target_charts(builds: Sequence[MeasuredBuild], cost: Measure, worth: Measure) -> list[Chart]:
     """A chart for each target, most builds first. Speeds of targets do not share a chart."""
     by_target: dict[str, list[MeasuredBuild]] = {}
     for each in builds:
@@ -86,7 +86,7 @@ def _signed(delta_ns: int) -> str:
     return f"{'−' if delta_ns < 0 else '+'}{latency(abs(delta_ns))}"
 
 
-def _scale(metric: Metric) -> Scale:
+def _scale(metric: Measure) -> Scale:
     def label(value: float) -> str:
         return value_text(metric.unit, value)
 
@@ -94,7 +94,7 @@ def _scale(metric: Metric) -> Scale:
     return Scale(metric.title, label, metric.is_high_better, is_log)
 
 
-def _columns(cost: Metric, worth: Metric) -> tuple[TableColumn, ...]:
+def _columns(cost: Measure, worth: Measure) -> tuple[TableColumn, ...]:
     return (
         TableColumn("Build"),
         TableColumn("Model"),
@@ -105,7 +105,7 @@ def _columns(cost: Metric, worth: Metric) -> tuple[TableColumn, ...]:
     )
 
 
-def _point(each: MeasuredBuild, cost: Metric, worth: Metric, *, has_models: bool) -> Point:
+def _point(each: MeasuredBuild, cost: Measure, worth: Measure, *, has_models: bool) -> Point:
     build = each.build
     x, y = each.figures[cost.name], each.figures[worth.name]
     # Of the costs only latency has an interval.

@@ -2,13 +2,13 @@
 
 from hub.pages.chart.axis import error_label
 from hub.templatetags.figures import count, latency, percent
-from registry.selectors.analysis.measuredbuild import Metric
+from registry.selectors.analysis.measuredbuild import Measure
 
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _ENERGIES = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"))
 
 
-def figure_text(metric: Metric, value: float | None) -> str:
+def figure_text(metric: Measure, value: float | None) -> str:
     """A figure with its unit; what was not measured is said, not zero."""
     if value is None:
         return "not evaluated" if metric.name in {"accuracy", "error"} else "not measured"
@@ -16,7 +16,7 @@ def figure_text(metric: Metric, value: float | None) -> str:
 
 
 def value_text(unit: str, value: float) -> str:
-    """A value in a unit of :class:`registry.selectors.analysis.measuredbuild.Metric`."""
+    """A value in a unit of :class:`registry.selectors.analysis.measuredbuild.Measure`."""
     match unit:
         case "ns":
             return latency(value)

@@ -33,7 +33,7 @@ class ListingLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class CodeListing:
     """A text of code.
 
     Attributes:
@@ -49,7 +49,7 @@ class Listing:
 
 def listing(
     kind: str, text: str, loops: Mapping[int, Sequence[int]] | None = None, *, is_cut: bool = False
-) -> Listing:
+) -> CodeListing:
     """A text as lines of safe HTML.
 
     Args:
@@ -63,7 +63,7 @@ def listing(
         for number, html in enumerate(texts, 1)
     ]
     parts = [lines[at : at + _LINES_OF_PART] for at in range(0, len(lines), _LINES_OF_PART)]
-    return Listing(kind, parts, len(lines), is_cut)
+    return CodeListing(kind, parts, len(lines), is_cut)
 
 
 def _highlighted(kind: str, text: str) -> list[SafeString]:

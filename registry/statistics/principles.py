@@ -20,7 +20,7 @@ from registry.statistics.experience import METHOD, RevertedDecision, WorkloadTri
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TraitFinding:
     """What is known about a trait of the schedules of an operator.
 
     ``is_wanted``: whether fast schedules have it or lack it. ``evidence`` is JSON.
@@ -52,7 +52,7 @@ class Finding:
 
 def findings(
     workloads: Sequence[WorkloadTrials], ablations: Sequence[RevertedDecision]
-) -> list[Finding]:
+) -> list[TraitFinding]:
     """What the searches and ablations of an operator say about each trait.
 
     Traits about which nothing is known are left out: those without any evident association and
@@ -74,7 +74,7 @@ def _finding(
     is_wanted: bool,  # noqa: FBT001
     associated: Sequence[Mapping[str, Any]],
     effects: Sequence[Mapping[str, Any]],
-) -> Finding:
+) -> TraitFinding:
     """The evidence for and against a statement."""
     tasks = [
         {**row, "direction": _direction(row["sign"], is_wanted) if row["is_evident"] else "none"}
@@ -92,7 +92,7 @@ def _finding(
         "effect": _effect(tasks, is_wanted),
         "missing": _missing(support, against),
     }
-    return Finding(trait, is_wanted, evidence)
+    return TraitFinding(trait, is_wanted, evidence)
 
 
 def evidence_for(
@@ -101,7 +101,7 @@ def evidence_for(
     ablations: Sequence[RevertedDecision],
     *,
     is_wanted: bool,
-) -> Finding:
+) -> TraitFinding:
     """The evidence for one statement, whatever its sign: to compute a frozen query again."""
     associated = _associations(workloads).get(trait, [])
     return _finding(trait, is_wanted, associated, _effects(trait, ablations))

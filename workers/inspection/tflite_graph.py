@@ -46,7 +46,7 @@ _GATHERS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TfliteStep:
     """An operator of the main graph; ``inputs`` are tensor indices, -1 for an omitted input."""
 
     op: str
@@ -93,14 +93,14 @@ def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
     }
 
 
-def steps_of(network: TfliteNetwork) -> Iterator[Step]:
+def steps_of(network: TfliteNetwork) -> Iterator[TfliteStep]:
     """The operators of the main graph. Raises Malformed."""
     codes = [operator_code(code) for code in network.model.tables(1)]
     for table in network.main.tables(3):
         code, inputs, outputs = table.scalar(0, "I"), table.numbers(1, "i"), table.numbers(2, "i")
         if code >= len(codes) or any(n >= len(network.tensors) for n in (*inputs, *outputs)):
             raise Malformed("it names what it does not have")
-        yield Step(name_of(codes[code]), inputs, outputs, table)
+        yield TfliteStep(name_of(codes[code]), inputs, outputs, table)
 
 
 def _histogram(network: TfliteNetwork) -> dict[str, int]:
@@ -137,7 +137,7 @@ def _shape(tensor: Table) -> tuple[int, ...]:
     return tuple(max(0, size) for size in tensor.numbers(0, "i"))
 
 
-def step_macs(network: TfliteNetwork, step: Step) -> int:
+def step_macs(network: TfliteNetwork, step: TfliteStep) -> int:
     """Multiply-accumulates of an operator; 0 for those that are not linear."""
     if step.op not in CONVOLUTIONS | PRODUCTS or not step.outputs:
         return 0
@@ -156,7 +156,7 @@ def step_macs(network: TfliteNetwork, step: Step) -> int:
     return out * math.prod(right[1:])
 
 
-def _motifs(network: TfliteNetwork, steps: list[Step]) -> Motifs:
+def _motifs(network: TfliteNetwork, steps: list[TfliteStep]) -> Motifs:
     motifs = Motifs()
     softmaxes = 0
     for step in steps:
@@ -180,7 +180,7 @@ def _motifs(network: TfliteNetwork, steps: list[Step]) -> Motifs:
     return motifs
 
 
-def _convolution(network: TfliteNetwork, step: Step) -> Convolution:
+def _convolution(network: TfliteNetwork, step: TfliteStep) -> Convolution:
     """Filters are ``[outputs, height, width, inputs]``, or ``[1, height, width, n]`` by channel."""
     shape = _shape_at(network, _place(step, 1))
     read = _place(step, 2 if step.op == "TRANSPOSE_CONV" else 0)
@@ -199,13 +199,13 @@ def _convolution(network: TfliteNetwork, step: Step) -> Convolution:
     )
 
 
-def _is_skip(network: TfliteNetwork, step: Step) -> bool:
+def _is_skip(network: TfliteNetwork, step: TfliteStep) -> bool:
     computed = {n for n in step.inputs if n >= 0 and not _is_constant(network, n)}
     shapes = {_shape_at(network, n) for n in computed}
     return len(computed) > 1 and len(shapes) == 1 and len(next(iter(shapes))) > 1
 
 
-def _integer_bounds(network: TfliteNetwork, steps: list[Step]) -> dict[str, int]:
+def _integer_bounds(network: TfliteNetwork, steps: list[TfliteStep]) -> dict[str, int]:
     """Number of rows of the tables that integer inputs index directly."""
     names = dict(zip(network.main.numbers(1, "i"), network.interface.inputs, strict=True))
     bounds: dict[str, int] = {}
@@ -220,7 +220,7 @@ def _integer_bounds(network: TfliteNetwork, steps: list[Step]) -> dict[str, int]
     return bounds
 
 
-def _graph_hash(network: TfliteNetwork, steps: list[Step]) -> str:
+def _graph_hash(network: TfliteNetwork, steps: list[TfliteStep]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
 
     Tensors are identified by their order in the file, so exporters may yield different hashes for
@@ -240,7 +240,7 @@ def _graph_hash(network: TfliteNetwork, steps: list[Step]) -> str:
     return digest.hexdigest()
 
 
-def _place(step: Step, number: int) -> int:
+def _place(step: TfliteStep, number: int) -> int:
     """Index of the tensor of an operator's input ``number``; -1 if it is omitted."""
     return step.inputs[number] if number < len(step.inputs) else -1
 

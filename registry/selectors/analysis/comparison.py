@@ -91,8 +91,8 @@ class LimitAnswer:
 
     @property
     def cheapest(self) -> MeasuredBuild | None:
-        known = [each for each in self.fitting if each.figures[self.cost] is not None]
-        return known[0] if known else next(iter(self.fitting), None)
+        measured = [each for each in self.fitting if each.figures[self.cost] is not None]
+        return measured[0] if measured else next(iter(self.fitting), None)
 
 
 def compare(actor: Actor, query: ComparisonQuery) -> Comparison:
@@ -101,8 +101,8 @@ def compare(actor: Actor, query: ComparisonQuery) -> Comparison:
     named = _named(actor, query, result)
     graphs = _graphs(actor, query, result)
     rows = _published(graphs, query)
-    known = {build.pk for build in named}
-    every = [*named, *(build for build in rows if build.pk not in known)]
+    keys = {build.pk for build in named}
+    every = [*named, *(build for build in rows if build.pk not in keys)]
     result.builds.extend(measured_builds(every[:MOST_SHOWN]))
     unique = {graph.pk: graph for graph in [*(build.graph for build in named), *graphs]}
     result.graphs.extend(unique.values())

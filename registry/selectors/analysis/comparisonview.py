@@ -20,7 +20,7 @@ _MOST_COLUMNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonView:
+class ComparisonContents:
     """A comparison with its parts. ``answer`` is ``None`` without limits."""
 
     comparison: Comparison
@@ -29,7 +29,7 @@ class ComparisonView:
     answer: LimitAnswer | None
 
 
-def comparison_view(actor: Actor, query: ComparisonQuery, *, cost: str) -> ComparisonView:
+def comparison_view(actor: Actor, query: ComparisonQuery, *, cost: str) -> ComparisonContents:
     """Compare; ``cost`` is the metric by which the cheapest build within limits is chosen."""
     comparison = compare(actor, query)
     matrix = outcome_matrix(
@@ -41,7 +41,7 @@ def comparison_view(actor: Actor, query: ComparisonQuery, *, cost: str) -> Compa
     )
     groups = group_table(columns_of(comparison))
     answer = meeting_limits(comparison, cost) if query.is_limited else None
-    return ComparisonView(comparison, matrix, groups, answer)
+    return ComparisonContents(comparison, matrix, groups, answer)
 
 
 def columns_of(comparison: Comparison) -> list[MeasuredBuild]:

@@ -100,8 +100,8 @@ def configuration_evidence(trials: Sequence[Trial], share: float) -> DecisionEvi
     columns = tuple(_columns(rows))
     ratios = np.array([trial.ratio for trial in rows], dtype=np.float64)
     is_fast = fastest(ratios, share)
-    found = associations([column.codes for column in columns], ratios, is_fast)
-    return DecisionEvidence(len(rows), int(is_fast.sum()), columns, found)
+    evidence = associations([column.codes for column in columns], ratios, is_fast)
+    return DecisionEvidence(len(rows), int(is_fast.sum()), columns, evidence)
 
 
 def configuration_failures(

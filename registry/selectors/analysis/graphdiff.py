@@ -183,8 +183,8 @@ class _Side:
 
     def weights(self, at: int) -> list[tuple[Any, ...]]:
         """Statistics of the constants that a node reads, which differ where the numbers do."""
-        known = [self._statistics.get(number) for number in self._inputs[at]]
-        return [tuple(each[name] for name in _STATISTICS) for each in known if each]
+        statistics = [self._statistics.get(number) for number in self._inputs[at]]
+        return [tuple(each[name] for name in _STATISTICS) for each in statistics if each]
 
     def named(self) -> list[str]:
         """Operator and name of each node; nodes without a name have no key."""

@@ -25,7 +25,7 @@ _PARTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Measure:
     """A figure by which builds are compared.
 
     Attributes:
@@ -42,13 +42,13 @@ class Metric:
 METRICS: Final = {
     metric.name: metric
     for metric in (
-        Metric("latency", "latency", "ns"),
-        Metric("energy", "energy of a run", "J"),
-        Metric("memory", "peak memory", "B"),
-        Metric("size", "size of the files", "B"),
-        Metric("accuracy", "accuracy", "share", is_high_better=True),
-        Metric("error", "relative error of the outputs", "error"),
-        Metric("throughput", "samples per second", "/s", is_high_better=True),
+        Measure("latency", "latency", "ns"),
+        Measure("energy", "energy of a run", "J"),
+        Measure("memory", "peak memory", "B"),
+        Measure("size", "size of the files", "B"),
+        Measure("accuracy", "accuracy", "share", is_high_better=True),
+        Measure("error", "relative error of the outputs", "error"),
+        Measure("throughput", "samples per second", "/s", is_high_better=True),
     )
 }
 #: Metrics of the two axes: what a build costs, and what it is worth.

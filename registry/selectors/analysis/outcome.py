@@ -25,7 +25,7 @@ _LONGEST_DETAIL = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MatrixColumn:
     """A target and a backend."""
 
     target: str
@@ -67,7 +67,7 @@ class Mean:
 class OutcomeMatrix:
     """Networks by target and backend. ``means`` are those of the columns."""
 
-    columns: list[Column]
+    columns: list[MatrixColumn]
     rows: list[OutcomeRow]
     means: list[Mean] = field(default_factory=list)
 
@@ -91,7 +91,7 @@ def outcome_matrix(
     """
     trials = _trials(actor, graphs)
     columns = sorted(
-        {Column(one.build.target.slug, one.backend) for one in builds}
+        {MatrixColumn(one.build.target.slug, one.backend) for one in builds}
         | {column for _, column in trials},
         key=lambda one: (one.target, one.backend),
     )
@@ -100,9 +100,9 @@ def outcome_matrix(
         for one in columns
         if (not targets or one.target in targets) and (not backends or one.backend in backends)
     ]
-    best: dict[tuple[int, Column], MeasuredBuild] = {}
+    best: dict[tuple[int, MatrixColumn], MeasuredBuild] = {}
     for each in builds:
-        key = each.build.graph_id, Column(each.build.target.slug, each.backend)
+        key = each.build.graph_id, MatrixColumn(each.build.target.slug, each.backend)
         if key not in best or each.build.p50_ns < best[key].build.p50_ns:
             best[key] = each
     rows = [
@@ -115,7 +115,7 @@ def outcome_matrix(
 
 def _trials(
     actor: Actor, graphs: Sequence[Graph]
-) -> dict[tuple[int, Column], dict[str, dict[str, Any]]]:
+) -> dict[tuple[int, MatrixColumn], dict[str, dict[str, Any]]]:
     """Revision and column to outcome to the number of trials and the newest one's key."""
     rows = readable_trials(actor).filter(job__revision__in=[graph.revision_id for graph in graphs])
     counted = (
@@ -123,9 +123,9 @@ def _trials(
         .values("job__revision", "target__slug", "candidate__backend", "outcome")
         .annotate(count=Count("pk"), newest=Max("pk"))
     )
-    trials: dict[tuple[int, Column], dict[str, dict[str, Any]]] = {}
+    trials: dict[tuple[int, MatrixColumn], dict[str, dict[str, Any]]] = {}
     for row in counted:
-        column = Column(row["target__slug"], str(row["candidate__backend"]))
+        column = MatrixColumn(row["target__slug"], str(row["candidate__backend"]))
         of_column = trials.setdefault((row["job__revision"], column), {})
         of_column[row["outcome"]] = {**row}
     failures = [
@@ -144,10 +144,10 @@ def _trials(
 
 
 def _cell(
-    best: Mapping[tuple[int, Column], MeasuredBuild],
-    trials: Mapping[tuple[int, Column], Mapping[str, Mapping[str, Any]]],
+    best: Mapping[tuple[int, MatrixColumn], MeasuredBuild],
+    trials: Mapping[tuple[int, MatrixColumn], Mapping[str, Mapping[str, Any]]],
     graph: Graph,
-    column: Column,
+    column: MatrixColumn,
 ) -> OutcomeCell:
     if build := best.get((graph.pk, column)):
         return OutcomeCell(best=build)

@@ -138,15 +138,15 @@ def mean_ratio(ratios: Sequence[tuple[float, float, float]]) -> MeanRatio | None
     """The geometric mean of ratios with their intervals, ``(value, low, high)``; ``None`` without
     any. Errors of different networks are independent, so their variances add up on a logarithmic
     scale."""
-    known = [each for each in ratios if min(each) > 0]
-    if not known:
+    positive = [each for each in ratios if min(each) > 0]
+    if not positive:
         return None
-    mean = sum(log(value) for value, _, _ in known) / len(known)
-    variances = [(log(high / low) / (2 * _Z)) ** 2 for _, low, high in known]
-    half = _Z * sqrt(sum(variances)) / len(known)
-    values = [value for value, _, _ in known]
+    mean = sum(log(value) for value, _, _ in positive) / len(positive)
+    variances = [(log(high / low) / (2 * _Z)) ** 2 for _, low, high in positive]
+    half = _Z * sqrt(sum(variances)) / len(positive)
+    values = [value for value, _, _ in positive]
     return MeanRatio(
-        exp(mean), exp(mean - half), exp(mean + half), min(values), max(values), len(known)
+        exp(mean), exp(mean - half), exp(mean + half), min(values), max(values), len(positive)
     )
 
 

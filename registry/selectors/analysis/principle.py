@@ -20,7 +20,7 @@ from registry.selectors.access import readable_jobs
 from registry.selectors.analysis.ablation import readable_ablations
 from registry.states import TrialOutcome, Verdict
 from registry.statistics.experience import METHOD, RevertedDecision, WorkloadTrials
-from registry.statistics.principles import Finding, evidence_for
+from registry.statistics.principles import TraitFinding, evidence_for
 from registry.tables import (
     Principle,
     PrincipleStatus,
@@ -68,8 +68,10 @@ def newest_versions(rows: QuerySet[Principle]) -> list[PrincipleVersion]:
     last = Principle.objects.filter(pk__in=keys).annotate(last=Max("versions__number"))
     numbers = dict(last.values_list("pk", "last"))
     versions = PrincipleVersion.objects.filter(principle__in=keys).select_related("principle")
-    found = {row.principle_id: row for row in versions if row.number == numbers[row.principle_id]}
-    return [found[key] for key in keys if key in found]
+    by_principle = {
+        row.principle_id: row for row in versions if row.number == numbers[row.principle_id]
+    }
+    return [by_principle[key] for key in keys if key in by_principle]
 
 
 def principle_get(identifier: str) -> Principle:
@@ -145,7 +147,7 @@ def evidence_of(
     return workloads, [_reverted(row) for row in rows]
 
 
-def recompute(version: PrincipleVersion) -> Finding:
+def recompute(version: PrincipleVersion) -> TraitFinding:
     """The evidence of a frozen query, computed again from the stored trials."""
     statement = version.principle.statement
     trait = Trait.from_json(statement["trait"])
@@ -223,8 +225,8 @@ def _public_ablations() -> QuerySet[ScheduleAblation]:
 
 
 def _workload(task: ScheduleTask, rows: QuerySet[ScheduleTrial]) -> WorkloadTrials:
-    found = list(rows.values_list("sketch", "decisions", "median_s"))
-    sketches = ScheduleSketch.objects.in_bulk({sketch for sketch, _, _ in found})
+    trials = list(rows.values_list("sketch", "decisions", "median_s"))
+    sketches = ScheduleSketch.objects.in_bulk({sketch for sketch, _, _ in trials})
     return WorkloadTrials(
         workload=str(task.uuid),
         key=task.key,
@@ -232,7 +234,7 @@ def _workload(task: ScheduleTask, rows: QuerySet[ScheduleTrial]) -> WorkloadTria
         target=task.target.slug,
         trials=[
             (sketches[sketch].instructions, decisions, float(seconds or 0.0))
-            for sketch, decisions, seconds in found
+            for sketch, decisions, seconds in trials
         ],
     )
 

@@ -19,7 +19,7 @@ from registry.selectors.analysis.principle import (
 )
 from registry.services.audit import audit
 from registry.statistics.experience import METHOD
-from registry.statistics.principles import Finding, evidence_for, findings
+from registry.statistics.principles import TraitFinding, evidence_for, findings
 from registry.tables import Principle, PrincipleStatus, PrincipleVersion
 
 
@@ -28,26 +28,29 @@ def principles_compute() -> int:
     newest = PrincipleVersion.objects.aggregate(at=Max("computed_at"))["at"]
     if newest is not None and evidence_changed_at() <= newest:
         return 0
-    known = set(Principle.objects.values_list("anchor", flat=True))
-    return sum(_compute(anchor) for anchor in sorted(known | set(examined_anchors())))
+    anchors = set(Principle.objects.values_list("anchor", flat=True))
+    return sum(_compute(anchor) for anchor in sorted(anchors | set(examined_anchors())))
 
 
 def _compute(anchor: str) -> int:
     query = query_now(anchor)
     workloads, ablations = evidence_of(query)
-    found = {finding.trait: finding for finding in findings(workloads, ablations)}
+    by_trait = {finding.trait: finding for finding in findings(workloads, ablations)}
     rows = {}
     for row in Principle.objects.filter(anchor=anchor):
         trait, is_wanted = Trait.from_json(row.statement["trait"]), row.statement["is_wanted"]
         # The sign of a principle never changes: contrary evidence speaks against it.
         rows[trait] = evidence_for(trait, workloads, ablations, is_wanted=is_wanted)
     changed = 0
-    for finding in (*rows.values(), *(each for each in found.values() if each.trait not in rows)):
+    for finding in (
+        *rows.values(),
+        *(each for each in by_trait.values() if each.trait not in rows),
+    ):
         changed += _store(anchor, finding, query)
     return changed
 
 
-def _store(anchor: str, finding: Finding, query: dict[str, Any]) -> bool:
+def _store(anchor: str, finding: TraitFinding, query: dict[str, Any]) -> bool:
     """Store what is known about a statement; returns whether that changed."""
     statement = {
         "anchor": anchor, "trait": finding.trait.to_json(), "is_wanted": finding.is_wanted
@@ -86,7 +89,7 @@ def _store(anchor: str, finding: Finding, query: dict[str, Any]) -> bool:
     return True
 
 
-def words_of(anchor: str, finding: Finding) -> str:
+def words_of(anchor: str, finding: TraitFinding) -> str:
     """A statement in words."""
     words = finding.trait.words(anchor)
     if finding.is_wanted:
@@ -94,7 +97,7 @@ def words_of(anchor: str, finding: Finding) -> str:
     return f"Fast schedules of {anchor} avoid this: {words}"
 
 
-def _status(before: PrincipleStatus, finding: Finding) -> PrincipleStatus:
+def _status(before: PrincipleStatus, finding: TraitFinding) -> PrincipleStatus:
     if finding.is_proven:
         return PrincipleStatus.PUBLISHED
     if before == PrincipleStatus.EXAMINED:

@@ -8,7 +8,7 @@ import pytest
 
 from hpcfair.traits import Trait
 from registry.statistics.experience import METHOD, RevertedDecision, WorkloadTrials
-from registry.statistics.principles import Finding, evidence_for, findings
+from registry.statistics.principles import TraitFinding, evidence_for, findings
 from tests.registry.analysis.schedules import SKETCH, decisions, drawn
 
 UNROLL = Trait("unroll", "", 64)
@@ -49,7 +49,7 @@ def reverted(number: int, ratio: float = 1.5, *, key: str = "", best: int = 3) -
     )  # fmt: skip
 
 
-def of(trait: Trait, rows: list[Finding]) -> Finding:
+def of(trait: Trait, rows: list[TraitFinding]) -> TraitFinding:
     return next(each for each in rows if each.trait == trait)
 
 

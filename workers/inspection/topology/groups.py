@@ -15,14 +15,14 @@ _MAX_NAME = 80
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class NodeGroup:
     """A group with its nodes and the groups inside; ``kind`` is ``network``, ``scope``, ``block``,
     ``part`` or ``body``."""
 
     name: str
     kind: str
     nodes: list[int] = field(default_factory=list)
-    groups: list["Group"] = field(default_factory=list)
+    groups: list["NodeGroup"] = field(default_factory=list)
 
     def all_nodes(self) -> list[int]:
         """Its nodes, and those of the groups inside, in the order of the file."""
@@ -40,7 +40,7 @@ class Hierarchy:
     """Groups as columns; group 0 is the network, parents come before their groups.
 
     Attributes:
-        group: Group of each node.
+        group: NodeGroup of each node.
         alike: Class of groups with the same operators in the same order; -1 for single ones.
     """
 
@@ -69,11 +69,11 @@ def hierarchy(
         fixed: Nodes that compute the same in every run; blocks do not depend on them.
     """
     inside = body_of or [0] * len(names)
-    root = Group("", "network")
-    made: dict[int, Group] = {0: root}
+    root = NodeGroup("", "network")
+    made: dict[int, NodeGroup] = {0: root}
     for number, (owner, name) in enumerate(bodies):
         if number:
-            made[number] = Group(name, "body")
+            made[number] = NodeGroup(name, "body")
             made[inside[owner]].groups.append(made[number])
     members: dict[int, list[int]] = {number: [] for number in made}
     for node in order:
@@ -82,7 +82,7 @@ def hierarchy(
         scopes = scopes_of(members[number], names, before, after)
         if scopes is None:
             flowing = [node for node in members[number] if node not in fixed]
-            homes: dict[int, Group] = {}
+            homes: dict[int, NodeGroup] = {}
             _fill(group, blocks_of(flowing, operators, before, after), homes)
             # Each beside its first reader.
             for node in reversed(members[number]):
@@ -96,29 +96,29 @@ def hierarchy(
     return _columns(root, len(names), operators)
 
 
-def _scoped(root: Group, nodes: Sequence[int], scopes: dict[int, tuple[str, ...]]) -> None:
-    groups: dict[tuple[str, ...], Group] = {(): root}
+def _scoped(root: NodeGroup, nodes: Sequence[int], scopes: dict[int, tuple[str, ...]]) -> None:
+    groups: dict[tuple[str, ...], NodeGroup] = {(): root}
     for node in nodes:
         path = scopes[node]
         for depth in range(1, len(path) + 1):
             if path[:depth] not in groups:
-                group = groups[path[:depth]] = Group(path[depth - 1], "scope")
+                group = groups[path[:depth]] = NodeGroup(path[depth - 1], "scope")
                 groups[path[: depth - 1]].groups.append(group)
         groups[path].nodes.append(node)
 
 
-def _fill(group: Group, tree: Tree, homes: dict[int, Group]) -> None:
+def _fill(group: NodeGroup, tree: Tree, homes: dict[int, NodeGroup]) -> None:
     for member in tree:
         if isinstance(member, int):
             group.nodes.append(member)
             homes[member] = group
         else:
-            inner = Group(member[0], "block")
+            inner = NodeGroup(member[0], "block")
             group.groups.append(inner)
             _fill(inner, member[1], homes)
 
 
-def _tidy(root: Group, *, is_root: bool) -> None:
+def _tidy(root: NodeGroup, *, is_root: bool) -> None:
     """Dissolve groups of one node, merge groups with nothing but one group, and split those with
     too many members."""
     groups = [root]
@@ -139,7 +139,7 @@ def _tidy(root: Group, *, is_root: bool) -> None:
         stack += [(inner, False) for inner in group.groups]
 
 
-def _lift_single(group: Group) -> None:
+def _lift_single(group: NodeGroup) -> None:
     """Take nodes out of groups that hold nothing else."""
     for inner in group.groups:
         if inner.kind != "body" and len(inner.nodes) == 1 and not inner.groups:
@@ -148,17 +148,17 @@ def _lift_single(group: Group) -> None:
     group.groups = [inner for inner in group.groups if inner.nodes or inner.groups]
 
 
-def _split(group: Group) -> None:
+def _split(group: NodeGroup) -> None:
     count = len(group.nodes) + len(group.groups)
     if count <= MAX_MEMBERS:
         return
     bodies = [inner for inner in group.groups if inner.kind == "body"]
     first = {id(inner): min(inner.all_nodes(), default=0) for inner in group.groups}
-    members: list[int | Group] = [*group.nodes, *(g for g in group.groups if g.kind != "body")]
+    members: list[int | NodeGroup] = [*group.nodes, *(g for g in group.groups if g.kind != "body")]
     members.sort(key=lambda one: one if isinstance(one, int) else first[id(one)])
     parts = []
     for number, part in enumerate(chunks(members, MAX_MEMBERS)):
-        inner = Group(f"Part {number + 1}", "part")
+        inner = NodeGroup(f"Part {number + 1}", "part")
         inner.nodes = [one for one in part if isinstance(one, int)]
         inner.groups = [one for one in part if not isinstance(one, int)]
         parts.append(inner)
@@ -168,16 +168,16 @@ def _split(group: Group) -> None:
         group.groups += bodies
     else:
         for number, some in enumerate(chunks(bodies, MAX_MEMBERS)):
-            group.groups.append(Group(f"Bodies {number + 1}", "part", groups=some))
+            group.groups.append(NodeGroup(f"Bodies {number + 1}", "part", groups=some))
 
 
-def _columns(root: Group, count: int, operators: Sequence[str]) -> Hierarchy:
+def _columns(root: NodeGroup, count: int, operators: Sequence[str]) -> Hierarchy:
     group_of = [0] * count
     names: list[str] = []
     parents: list[int] = []
     kinds: list[str] = []
     hashes: list[str] = []
-    stack: list[tuple[Group, int]] = [(root, -1)]
+    stack: list[tuple[NodeGroup, int]] = [(root, -1)]
     while stack:
         group, parent = stack.pop()
         number = len(names)

@@ -5,7 +5,7 @@ import numpy as np
 from workers.inspection.errors import printable
 from workers.inspection.interface import Unusable
 from workers.inspection.tflite import TfliteNetwork, dtype_of
-from workers.inspection.tflite_graph import Step, step_macs, steps_of
+from workers.inspection.tflite_graph import TfliteStep, step_macs, steps_of
 from workers.inspection.topology.columns import Columns, Shape
 from workers.inspection.topology.statistics import MOST_ELEMENTS, Statistics, describe
 from workers.inspection.topology.weights import MAX_NODES
@@ -56,7 +56,7 @@ def read_columns(network: TfliteNetwork) -> Columns:
     return columns
 
 
-def _stored_bytes(network: TfliteNetwork, step: Step) -> int:
+def _stored_bytes(network: TfliteNetwork, step: TfliteStep) -> int:
     return sum(network.constants[place] for place in step.inputs if place >= 0)
 
 

@@ -97,7 +97,7 @@ class PerformanceQuery(RevisionQuery):
 class GroupSerializer(serializers.Serializer[Any]):
     sequence = serializers.IntegerField(help_text="Position in the order of execution, from 0.")
     name = serializers.CharField()
-    label = serializers.CharField(help_text="Operators of its nodes.")
+    label = serializers.CharField(help_text="Operators of its nodes.")  # type: ignore[assignment]
     operator = serializers.CharField(help_text="The runtime's name of the operator.")
     median_ns = serializers.IntegerField()
     mad_ns = serializers.IntegerField(help_text="Median absolute deviation.")

@@ -92,8 +92,8 @@ class ScheduleSearch:
         if not task.adapted:
             task.adapted = True
             proposals = [("transfer", candidate) for candidate in self._adapted(task)]
-        wanted = most - len(proposals) - int(most * _EXPLORED)
-        proposals += [("principle", candidate) for candidate in self._principled(task, wanted)]
+        count = most - len(proposals) - int(most * _EXPLORED)
+        proposals += [("principle", candidate) for candidate in self._principled(task, count)]
         if self.model.ready:
             guided = most - len(proposals) - int(most * _EXPLORED)
             excluded = set(task.tried)
