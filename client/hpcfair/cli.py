@@ -46,6 +46,7 @@ from hpcfair.commands import (
     targets,
     topology,
     trust,
+    workloads,
 )
 from hpcfair.connections import user_agent
 from hpcfair.job import WaitingWarning
@@ -178,6 +179,7 @@ for command in (
     jobs.tune,
     principles.principles,
     principles.ablate,
+    workloads.workloads,
 ):
     app.command()(command)
 jobs.app.command()(runon.outputs)

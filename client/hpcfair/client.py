@@ -26,6 +26,7 @@ from hpcfair import (
     runon,
     snapshot,
     topology,
+    workload,
 )
 from hpcfair.acceptance import Acceptance
 from hpcfair.cache import Cache
@@ -380,6 +381,16 @@ class Client:
     def ablations(self, workload: str) -> list[dict[str, Any]]:
         """The newest ablation of an operator workload."""
         return experiments.ablations(self.http, workload)
+
+    def workloads(
+        self, *, target: str | None = None, operator: str | None = None
+    ) -> Iterator[workload.Workload]:
+        """Operator workloads of readable models, newest first."""
+        return workload.workloads(self.http, target=target, operator=operator)
+
+    def workload_trials(self, uuid: str) -> Iterator[dict[str, Any]]:
+        """Trials of the schedules of an operator workload, in the order in which they ended."""
+        return workload.workload_trials(self.http, uuid)
 
     def targets(self) -> list[Target]:
         """Hardware targets of the hub."""

@@ -9,6 +9,7 @@ from hub.api.v1.analysis import (
     performance,
     principle,
     topology,
+    workload,
 )
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
@@ -114,6 +115,9 @@ urlpatterns = [
     path("bundles/<uuid:uuid>/file", bundle.BundleFileView.as_view()),
     path("bundles/<uuid:uuid>/results", bundle.BundleResultsView.as_view()),
     path("bundles/<uuid:uuid>/cancel", bundle.BundleCancelView.as_view()),
+    path("workloads", workload.WorkloadsView.as_view()),
+    path("workloads/<uuid:uuid>", workload.WorkloadView.as_view()),
+    path("workloads/<uuid:uuid>/trials", workload.WorkloadTrialsView.as_view()),
     path("workloads/<uuid:uuid>/ablations", experiment.AblationsView.as_view()),
     path("workloads/<uuid:uuid>/cross-applications", experiment.CrossApplicationsView.as_view()),
     path("principles", principle.PrinciplesView.as_view()),

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
 from registry.errors import Invalid, NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_mlmodels, readable_workloads
 from registry.states import TrialOutcome
-from registry.tables import Graph, MLModel, ScheduleTask, ScheduleTrial, ScheduleUse
+from registry.tables import Graph, MLModel, ScheduleTask, ScheduleTrial
 
 #: Longest valid time in seconds; TVM writes 1e10 for a run that did not end.
 LONGEST_S = 1e6
@@ -90,12 +90,15 @@ def uses_of(actor: Actor, task: ScheduleTask) -> list[WorkloadUse]:
     return sorted(uses, key=lambda use: (-use.calls, use.mlmodel.full_name))
 
 
-def workloads_in(graph_hash: str) -> QuerySet[ScheduleTask]:
-    """Workloads of a network that the caller may read, most operations first."""
-    uses = ScheduleUse.objects.filter(graph_hash=graph_hash, task=OuterRef("pk"))
-    rows = ScheduleTask.objects.filter(uses__graph_hash=graph_hash).select_related("target")
-    rows = rows.annotate(calls=Subquery(uses.values("calls")[:1]))
-    return rows.order_by(F("flops").desc(), "id")
+def schedule_trials_of(task: ScheduleTask) -> QuerySet[ScheduleTrial]:
+    """All trials of a workload that the caller may read, with their sketches."""
+    return task.trials.select_related("sketch", "task").defer("trace")
+
+
+def is_time(outcome: str, median_s: float | None) -> bool:
+    """Whether a median is a time: not a failure's, and not a sentinel."""
+    is_timed = outcome in {TrialOutcome.MEASURED, TrialOutcome.PRUNED}
+    return is_timed and median_s is not None and 0 < median_s < LONGEST_S
 
 
 def on_other_targets(actor: Actor, task: ScheduleTask) -> QuerySet[ScheduleTask]:

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Count, Max
 from numpy.typing import NDArray
 
-from registry.selectors.analysis.workload import LONGEST_S
+from registry.selectors.analysis.workload import is_time
 from registry.states import TrialOutcome
 from registry.tables import ScheduleSketch, ScheduleTask, ScheduleTrial
 from registry.traces import Sketch, TraceError, VectorRegisters, WorkloadNames, table_of
@@ -158,12 +158,11 @@ def lanes_of(features: list[str]) -> int:
 
 def _trial(position: int, row: dict[str, Any]) -> SearchTrial:
     time = row.pop("median_s")
-    is_time = row["outcome"] in _TIMED and time is not None and 0 < time < LONGEST_S
     return SearchTrial(
         position=position,
         uuid=str(row.pop("uuid")),
         job=row.pop("job_id"),
         sketch=row.pop("sketch_id"),
-        time_s=float(time) if is_time else None,
+        time_s=float(time) if is_time(row["outcome"], time) else None,
         **row,
     )

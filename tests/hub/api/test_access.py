@@ -53,6 +53,9 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
     "build_group": lambda s: f"builds/{s.fast.uuid}/groups/1",
     "build_file": lambda s: f"builds/{s.fast.uuid}/files/model.ort",
+    "workload_list": lambda s: "workloads",  # noqa: ARG005
+    "workload_get": lambda s: f"workloads/{s.workload.uuid}",
+    "workload_trials": lambda s: f"workloads/{s.workload.uuid}/trials",
     "workload_ablations": lambda s: f"workloads/{s.workload.uuid}/ablations",
     "workload_ablate": lambda s: f"workloads/{s.workload.uuid}/ablations",
     "workload_cross_applications": lambda s: f"workloads/{s.workload.uuid}/cross-applications",

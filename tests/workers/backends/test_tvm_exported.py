@@ -1,0 +1,44 @@
+"""TVM reads the database that the hub exports of a search."""
+
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.selectors.analysis.workloadexport import document_of, tvm_database
+from registry.selectors.analysis.workloadsearch import search_of
+from registry.selectors.storage.blob import blob_open
+from tests.registry import shopfloor
+from tests.registry.analysis.recordedsearches import add_search
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+
+
+def test_tvm_finds_the_fastest_schedule_in_an_exported_database(
+    tmp_path: Path, data_dir: Any
+) -> None:
+    # Importing TVM takes seconds: only where it is used.
+    workload = pytest.importorskip("workers.backends.tvm.tuning.workload")
+    blocks = pytest.importorskip("workers.backends.tvm.tuning.blocks")
+    ms = pytest.importorskip("tvm.s_tir.meta_schedule")
+    tvm = pytest.importorskip("tvm")
+    task = add_search(shopfloor.floor(), "conv-search")
+    search = search_of(task)
+    archive = tvm_database(task, search, document_of(task, search, "https://hub/w"))
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(tmp_path, filter="data")
+    database = ms.database.JSONDatabase(
+        str(tmp_path / "database_workload.json"), str(tmp_path / "database_tuning_record.json")
+    )
+    with blob_open(task.source) as source:
+        module = tvm.IRModule({"main": workload.unpack(source.read())})
+    assert database.has_workload(module)
+    assert len(database.get_all_tuning_records()) == len(search.timed)
+    (best,) = database.get_top_k(database.commit_workload(module), 1)
+    fastest = min(search.timed, key=lambda trial: sum(trial.seconds) / len(trial.seconds))
+    assert [float(second) for second in best.run_secs] == pytest.approx(fastest.seconds)
+    # Its trace still makes a schedule of the workload.
+    assert "for" in best.as_measure_candidate().sch.mod.script()
+    assert blocks.blocks_of(module) == task.blocks
