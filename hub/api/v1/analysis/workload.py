@@ -121,9 +121,9 @@ class ScheduleTrialSerializer(serializers.Serializer[Any]):
 class WorkloadsQuery(PageQuery):
     """Filters of the list of workloads."""
 
-    target = serializers.CharField(required=False, default="", max_length=64)
+    target = serializers.CharField(required=False, default=None, max_length=64)
     q = serializers.CharField(
-        required=False, default="", max_length=200, help_text="Part of the operator's name."
+        required=False, default=None, max_length=200, help_text="Part of the operator's name."
     )
     sort = serializers.ChoiceField(list(ORDERS), required=False, default="newest")
 
@@ -137,7 +137,7 @@ class WorkloadsView(ApiView):
     def get(self, request: Request) -> Response:
         """List the operator workloads of models that you may read."""
         query = query_of(request, WorkloadsQuery)
-        rows = workloads_of(request.user, target=query["target"], query=query["q"])
+        rows = workloads_of(request.user, target=query["target"] or "", query=query["q"] or "")
         order = order_of(query["sort"])
         return paged(rows, WorkloadSerializer, query, name="workload", order=order)
 
