@@ -26,7 +26,7 @@ class Reason(FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeGroup(FromJson):
+class CallGroup(FromJson):
     """Nodes of the network that a build computes in one call.
 
     Attributes:
@@ -76,7 +76,7 @@ class Performance(FromJson):
     method: str = ""
     tuned_share: float = 0.0
     precisions: Mapping[str, int] = field(default_factory=dict)
-    groups: tuple[NodeGroup, ...] = many(NodeGroup.from_json)
+    groups: tuple[CallGroup, ...] = many(CallGroup.from_json)
 
 
 def performance(
@@ -94,7 +94,7 @@ def performance(
     return replace(profile, groups=tuple(_explained(http, profile)))
 
 
-def _explained(http: Transport, profile: Performance) -> list[NodeGroup]:
+def _explained(http: Transport, profile: Performance) -> list[CallGroup]:
     groups = []
     for number, group in enumerate(profile.groups):
         if number < _EXPLAINED:
