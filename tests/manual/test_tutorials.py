@@ -33,6 +33,9 @@ _OTHERS = (
 )
 #: Pages with Python that other tests run, where the page would need too much.
 _ELSEWHERE = {
+    "docs/howto/compare.md": "client/tests/test_comparison.py",
+    "docs/howto/foreign-profiles.md": "client/tests/test_importedprofile.py",
+    "docs/howto/graph.md": "client/tests/test_topology.py",
     "docs/tuning.md": "client/tests/test_placement_recipe.py",
     "docs/huggingface.md": "tests/clients/test_versions.py",
 }

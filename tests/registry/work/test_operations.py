@@ -68,14 +68,18 @@ def test_written_values_are_read_as_json(ticket: JobTicket) -> None:
     assert json.loads(json.dumps(stored)) == stored
 
 
-# Runs with a person's inputs are read in test_run.py.
-@pytest.mark.parametrize("name", sorted(READS.keys() - {"run_of_job"}))
+#: Reads of jobs that need a subject: tested in test_run.py and in tests/registry/analysis.
+_WITH_SUBJECT = {"run_of_job", "workload_of_job", "foreign_schedules_of_job"}
+
+
+@pytest.mark.parametrize("name", sorted(READS.keys() - _WITH_SUBJECT))
 def test_every_read_answers_a_job_without_anything(floor: Floor, name: str) -> None:
     floor.tune()
     ticket = floor.claim()
     values: dict[str, Any] = {
         "search_key": "b" * 64,
         "key": "e" * 64,
+        "anchors": [],
         "graph_hash": "a" * 64,
         "toolchain": "apache-tvm 0.27.0",
         "architecture_class": "plain-cnn",

@@ -75,24 +75,24 @@ EXAMPLE = {
 
 class ComparisonQuerySerializer(serializers.Serializer[Any]):
     build = serializers.CharField(
-        required=False, default="", max_length=_LONGEST,
+        required=False, allow_blank=True, default="", max_length=_LONGEST,
         help_text=f"UUIDs of builds, separated by commas; at most {MOST_NAMED}.",
     )  # fmt: skip
     model = serializers.CharField(
-        required=False, default="", max_length=_LONGEST,
+        required=False, allow_blank=True, default="", max_length=_LONGEST,
         help_text="Models, `namespace/name` or `namespace/name@revision`, separated by commas; at "
         f"most {MOST_MODELS}.",
     )  # fmt: skip
     target = serializers.CharField(
-        required=False, default="", max_length=_LONGEST,
+        required=False, allow_blank=True, default="", max_length=_LONGEST,
         help_text="Only these targets, separated by commas.",
     )  # fmt: skip
     backend = serializers.CharField(
-        required=False, default="", max_length=_LONGEST,
+        required=False, allow_blank=True, default="", max_length=_LONGEST,
         help_text="Only these backends, separated by commas.",
     )  # fmt: skip
     tolerance = serializers.CharField(
-        required=False, default="", max_length=200,
+        required=False, allow_blank=True, default="", max_length=200,
         help_text="Only these tolerance classes, separated by commas.",
     )  # fmt: skip
     accuracy = serializers.FloatField(
