@@ -36,7 +36,8 @@ _PATIENCE_MS = 300_000
 _WATCH_GRAPH = """
 window.graphDrawn = new Promise(done => {
   const look = () => {
-    if (document.querySelector('[data-graph][data-ready]')) requestAnimationFrame(() => done(performance.now()));
+    const drawn = document.querySelector('[data-graph][data-ready]');
+    if (drawn) requestAnimationFrame(() => done(performance.now()));
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
