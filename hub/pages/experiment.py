@@ -51,7 +51,7 @@ def ablate(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     task = workload_of(actor, str(uuid))
     return act(
         request,
-        reverse("workload-experiments", args=[uuid]),
+        f"{reverse('workload', args=[uuid])}#effects",
         lambda: ablation_submit(actor=actor, task=task),
         done="The ablation is queued.",
     )
@@ -65,7 +65,7 @@ def cross_apply(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     task = workload_of(actor, str(uuid))
     return act(
         request,
-        reverse("workload-experiments", args=[uuid]),
+        f"{reverse('workload', args=[uuid])}#across",
         lambda: cross_submit(actor=actor, task=task),
         done="The measurement is queued.",
     )

@@ -127,8 +127,7 @@ def _jsonld(row: Principle, version: PrincipleVersion, evidence: dict[str, Any])
         "license": _LICENSE,
         "creator": {"@type": "Organization", "name": settings.PUBLISHER, "url": settings.HUB_URL},
         "isBasedOn": [
-            f"{settings.HUB_URL}{reverse('workload-experiments', args=[uuid])}"
-            for uuid in workloads
+            f"{settings.HUB_URL}{reverse('workload', args=[uuid])}" for uuid in workloads
         ],
         "distribution": [
             {

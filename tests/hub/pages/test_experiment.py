@@ -77,7 +77,7 @@ def test_owners_have_buttons_and_others_do_not_get_through(
     client.force_login(User.objects.get(username="alice"))
     assert "<button>Ablate" in shown(client, f"{address}/experiments")
     answer = client.post(f"{address}/ablate")
-    assert answer.headers["Location"] == f"{address}/experiments"
+    assert answer.headers["Location"] == f"{address}#effects"
     job = Job.objects.get(kind=JobKind.ABLATE)
     assert str(job.uuid) in shown(client, f"{address}/experiments")
     # Nothing to take over.
@@ -124,7 +124,7 @@ def test_principles_are_listed_with_what_is_missing_and_published_with_evidence(
     row = Principle.objects.get(words__endswith="64 iterations, or longer ones, are unrolled")
     page = shown(client, f"/principles/{row.identifier}")
     assert f"sha256:{row.identifier}" in page
-    assert page.count("/experiments") >= 6
+    assert page.count('href="/workloads/') >= 6
     # The query of the evidence is not that of the search box.
     assert 'autocomplete="off" value=""' in page
     (document,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
