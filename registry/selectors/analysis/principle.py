@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Max, Q, QuerySet
-from django.utils import timezone
 
 from hpcfair.traits import Trait
 from registry.errors import NotFound
@@ -183,16 +182,6 @@ def visible_query(version: PrincipleVersion) -> dict[str, Any]:
         "workloads": [each for each in query["workloads"] if each["workload"] in seen],
         "ablations": [uuid for uuid in query["ablations"] if uuid in shown],
     }
-
-
-def evidence_changed_at() -> datetime:
-    """Time of the newest trial or ablation that everybody may see; a principle of before may have
-    other evidence now."""
-    times = [
-        _public_trials().aggregate(at=Max("created_at"))["at"],
-        _public_ablations().aggregate(at=Max("created_at"))["at"],
-    ]
-    return max((at for at in times if at is not None), default=timezone.now())
 
 
 def digest_of(ids: Iterable[str]) -> str:

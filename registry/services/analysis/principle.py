@@ -6,15 +6,15 @@ The hub does so in the background. Nobody edits a principle: its status follows 
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 
 from hpcfair.traits import Trait
 from registry import schemas
 from registry.selectors.analysis.principle import (
-    evidence_changed_at,
     evidence_of,
     examined_anchors,
+    newest_versions,
+    principles,
     query_now,
 )
 from registry.services.audit import audit
@@ -24,16 +24,17 @@ from registry.tables import Principle, PrincipleStatus, PrincipleVersion
 
 
 def principles_compute() -> int:
-    """Compute all principles anew if there is new evidence; the number of changed versions."""
-    newest = PrincipleVersion.objects.aggregate(at=Max("computed_at"))["at"]
-    if newest is not None and evidence_changed_at() <= newest:
-        return 0
-    anchors = set(Principle.objects.values_list("anchor", flat=True))
-    return sum(_compute(anchor) for anchor in sorted(anchors | set(examined_anchors())))
+    """Compute the principles of operators with other evidence than before: new trials and
+    ablations, or models that became private. Returns the number of changed versions."""
+    anchors = {*Principle.objects.values_list("anchor", flat=True), *examined_anchors()}
+    return sum(_compute(anchor) for anchor in sorted(anchors))
 
 
 def _compute(anchor: str) -> int:
     query = query_now(anchor)
+    before = {version.digest for version in newest_versions(principles(anchor=anchor))}
+    if before == {schemas.sha256_of(query)}:
+        return 0
     workloads, ablations = evidence_of(query)
     by_trait = {finding.trait: finding for finding in findings(workloads, ablations)}
     rows = {}

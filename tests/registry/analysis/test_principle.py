@@ -156,6 +156,16 @@ def test_what_becomes_private_is_withheld_from_old_versions(published: Principle
     assert str(hidden) not in f"{shown}{query}"
 
 
+def test_the_next_version_is_without_what_became_private(published: Principle) -> None:
+    MLModel.objects.filter(name="net1").update(visibility=Visibility.PRIVATE)
+    assert principles_compute() > 0
+    published.refresh_from_db()
+    assert published.status == PrincipleStatus.WEAKENED
+    version = version_get(published)
+    assert version.evidence["support"]["workloads"] == 2
+    assert visible_evidence(version)["withheld"] == 0
+
+
 def test_lists_have_published_ones_first(published: Principle) -> None:
     by_status: dict[str, Any] = dict(principles_by_status())
     assert list(by_status) == ["published", "weakened", "withdrawn", "examined"]
