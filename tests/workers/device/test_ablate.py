@@ -70,6 +70,7 @@ def test_the_decisions_of_a_real_schedule_are_reverted_and_schedules_taken_over(
             assert len(row.seconds) == len(row.best_seconds) >= 12
     assert any(row.outcome == "measured" for row in rows)
     take_over(searched)
+    refuse(searched)
 
 
 def take_over(searched: ScheduleTask) -> None:
@@ -100,12 +101,11 @@ def take_over(searched: ScheduleTask) -> None:
     assert row.ratio_low <= row.ratio <= row.ratio_high
 
 
-def test_a_workload_of_another_compiler_is_refused(searched: ScheduleTask) -> None:
-    ScheduleTask.objects.update(toolchain="apache-tvm 0.1")
-    Job.objects.filter(kind=JobKind.ABLATE).exclude(
-        parameters__workload=str(searched.uuid)
-    ).delete()
+def refuse(searched: ScheduleTask) -> None:
+    """A workload that another compiler made is refused before anything is built."""
+    ScheduleTask.objects.filter(pk=searched.pk).update(toolchain="apache-tvm 0.1")
+    job = ablation_submit(actor=None, task=searched)
     run.drain([JobKind.ABLATE], here=register())
-    job = Job.objects.get(kind=JobKind.ABLATE)
+    job.refresh_from_db()
     assert (job.state, job.failure_code) == (JobState.FAILED, "no_backend")
     assert "apache-tvm 0.1" in job.failure_detail
