@@ -67,10 +67,8 @@ def newest_versions(rows: QuerySet[Principle]) -> list[PrincipleVersion]:
     last = Principle.objects.filter(pk__in=keys).annotate(last=Max("versions__number"))
     numbers = dict(last.values_list("pk", "last"))
     versions = PrincipleVersion.objects.filter(principle__in=keys).select_related("principle")
-    by_principle = {
-        row.principle_id: row for row in versions if row.number == numbers[row.principle_id]
-    }
-    return [by_principle[key] for key in keys if key in by_principle]
+    newest = {row.principle_id: row for row in versions if row.number == numbers[row.principle_id]}
+    return [newest[key] for key in keys if key in newest]
 
 
 def principle_get(identifier: str) -> Principle:

@@ -50,7 +50,7 @@ def principled(designs: Sequence[Design], wishes: Sequence[Wish], rng: Random) -
         key = f"{len(sketch)} {json.dumps(sampled)}"
         if key not in seen:
             seen.add(key)
-            followed = sum(holds(trait, sketch, sampled) is wish for trait, wish in wishes)
+            followed = sum(holds(trait, sketch, sampled) is has for trait, has in wishes)
             drawn.append((followed, (sketch, sampled)))
     # Stable: equals stay in random order.
     drawn.sort(key=lambda each: -each[0])
