@@ -65,7 +65,7 @@ def tornado(
         description=f"The largest effect: {ordered[0].label}, {_figures(ordered[0])}.",
         caption="Each bar is the best schedule with one decision reverted, timed in turns with it; "
         "the line is the 95 % interval. Pale bars: no proven difference. The axis is logarithmic."
-        + (f" {len(failed)} variants failed; the table has them." if failed else ""),
+        + (f" Variants that failed, only in the table: {len(failed)}." if failed else ""),
         option=_option(measured[::-1], x),
         columns=(
             TableColumn("Decision"),
