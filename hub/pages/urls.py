@@ -147,6 +147,7 @@ urlpatterns = [
     path("profiles/<uuid:uuid>/delete", importedprofile.delete, name="imported-profile-delete"),
     path("workloads", workload.workloads, name="workloads"),
     path("workloads/<uuid:uuid>", workload.workload, name="workload"),
+    path("workloads/<uuid:uuid>/columns", workload.columns, name="workload-columns"),
     path("fair", assessment.report, name="fair"),
     path("docs/errors", views.error_codes, name="docs-errors"),
     path("docs", RedirectView.as_view(pattern_name="manual")),

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.cache import get_conditional_response
 
 from hub.pages import chart
 from hub.pages.addresses import newest_first
@@ -17,6 +18,7 @@ from registry.selectors.analysis.alignedschedules import aligned
 from registry.selectors.analysis.evidence import (
     evidence_of,
     failures_of,
+    map_of,
     peers_of,
     pooled,
     rounds_of,
@@ -30,6 +32,7 @@ from registry.selectors.analysis.workload import (
     workload_get,
     workloads_of,
 )
+from registry.selectors.analysis.workloadcolumns import columns_of
 from registry.selectors.analysis.workloadjobs import jobs_in
 from registry.selectors.analysis.workloadoutcome import outcome_of, rivals_of
 from registry.selectors.analysis.workloadsearch import WorkloadSearch, search_of
@@ -92,9 +95,24 @@ def workload(request: HttpRequest, uuid: str) -> HttpResponseBase:
             for kind, count, texts in failures_of(search)
         ],
         "aligned": aligned(search),
+        "space": map_of(search),
         **panels_of(request, task),
     }
     return render(request, "workload/page.html", context)
+
+
+@page
+def columns(request: HttpRequest, uuid: str) -> HttpResponseBase:
+    """The timed trials as columns, for the views of the space; their version is the validator."""
+    search = search_of(workload_get(request.user, str(uuid)))
+    etag = f'"{search.version}.columns"'
+    response = get_conditional_response(request, etag=etag)
+    if response is not None:
+        return response
+    answer = JsonResponse(columns_of(search))
+    answer["ETag"] = etag
+    answer["Cache-Control"] = "private, no-cache"
+    return answer
 
 
 def _progress(request: HttpRequest, task: ScheduleTask, search: WorkloadSearch) -> dict[str, Any]:

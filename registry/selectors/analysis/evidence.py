@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +186,7 @@ def failures_of(search: WorkloadSearch) -> list[tuple[str, int, list[tuple[str, 
     ]
 
 
+@lru_cache(maxsize=8)
 def map_of(search: WorkloadSearch) -> SpaceMap | None:
     """The timed trials projected to a plane; ``None`` if they are too few or too alike."""
     is_used = np.isfinite(search.times) & ~search.table.unreadable

@@ -74,7 +74,7 @@ class SearchTrial:
         return "no valid time" if self.outcome in _TIMED else self.outcome
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WorkloadSearch:
     """The trials of a workload in the order in which they ended.
 

@@ -145,3 +145,28 @@ def test_exports_have_every_trial_with_where_it_is_from(client: Client, floor: F
     seen = {"if-none-match": answer.headers["ETag"]}
     assert client.get(f"{address}?format=json", headers=seen).status_code == 304
     assert client.get(f"{address}?format=xml").status_code == 400
+
+
+def test_columns_hold_the_timed_trials_for_the_views(client: Client, floor: Floor) -> None:
+    trials = planted(50)
+    trials[3]["seconds"] = [1e10]
+    trials[4]["decisions"] = [[0, "damaged"]]
+    task = filled(floor, trials)
+    answer = client.get(f"/workloads/{task.uuid}/columns")
+    document = answer.json()
+    assert document["positions"] == [at for at in range(50) if at not in {3, 4}]
+    assert len(document["times"]) == len(document["points"]) == 48
+    assert max(document["times"]) < 1
+    for axis in document["axes"]:
+        assert len(axis["codes"]) == 48
+        assert max(axis["codes"]) < len(axis["labels"])
+    assert document["lines"] == 1500
+    seen = {"if-none-match": answer.headers["ETag"]}
+    assert client.get(f"/workloads/{task.uuid}/columns", headers=seen).status_code == 304
+    add_trials(task, RANDOM.sketches, planted(1), Job.objects.latest("pk"))
+    assert client.get(f"/workloads/{task.uuid}/columns", headers=seen).status_code == 200
+
+
+def test_columns_of_private_models_are_not_there(client: Client, data_dir: Any) -> None:
+    task = add_search(shopfloor.floor("alice/secret", private=True), "dense-search", most=8)
+    assert client.get(f"/workloads/{task.uuid}/columns").status_code == 404
