@@ -9,7 +9,9 @@ import argparse
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 from rich.console import Console
@@ -61,8 +63,8 @@ def main() -> int:
                     publish(client, model, folder, arguments.give_up_s)
                     await_jobs(client, arguments.give_up_s)
                 for model in arguments.models:
-                    for page, path in figures(address, model, folder / "figures"):
-                        console.print(f"{model:12} {page}  -> {path}")
+                    for page, path in figures(client, address, model, folder / "figures"):
+                        console.print(page, path or "", soft_wrap=True)
             if arguments.keep:
                 console.input("The hub stays up until you press Enter. ")
     except (hpcfair.HpcfairError, RuntimeError, httpx.HTTPError) as error:
@@ -105,17 +107,30 @@ def is_open(job: hpcfair.Job) -> bool:
     return job.state in {"queued", "leased"} and "repeats" not in job.parameters
 
 
-def figures(address: str, model: str, folder: Path) -> list[tuple[str, Path]]:
-    """Download the figures of a model's performance page; returns permalinks and files."""
+def figures(
+    client: hpcfair.Client, address: str, model: str, folder: Path
+) -> Iterator[tuple[str, Path | None]]:
+    """Download what the performance page shows of each revision's profiled builds.
+
+    Yields permalinks and files; the comparison of revisions has no file.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    saved: list[tuple[str, Path]] = []
-    page = f"{address}/{_OWNER}/{model}/perf"
-    for form in ("json", "csv", "trace"):
-        answer = httpx.get(page, params={"format": form}, timeout=60.0).raise_for_status()
-        path = folder / f"{model}-{form}.{'csv' if form == 'csv' else 'json'}"
-        path.write_bytes(answer.content)
-        saved.append((page, path))
-    return saved
+    page = f"{address}/{_OWNER}/{model}"
+    commits = client.revisions(f"{_OWNER}/{model}")
+    revisions = [one.oid for one in commits if one.message.startswith("Publish ")]
+    for name, revision in zip(STUDIES[model], reversed(revisions), strict=True):
+        for build in client.builds(f"{_OWNER}/{model}", revision=revision):
+            parameters = {"revision": revision, "build": build.uuid}
+            answer = httpx.get(
+                f"{page}/perf", params={**parameters, "format": "json"}, timeout=60.0
+            )
+            if answer.is_success and answer.headers["Content-Type"] == "application/json":
+                role = "default" if build.is_baseline else build.tolerance
+                path = folder / f"{name}-{role}-{build.uuid[:8]}.json"
+                path.write_bytes(answer.content)
+                yield f"{page}/perf?{urlencode(parameters)}", path
+    if len(revisions) > 1:
+        yield f"{page}/compare?from={revisions[-1]}&to={revisions[0]}", None
 
 
 if __name__ == "__main__":
