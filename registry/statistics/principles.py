@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from hpcfair.traits import TRAITS, Trait, holds
-from registry.statistics.association import fastest, fisher_exact, log2_odds
+from registry.statistics.association import (
+    false_discovery_rate,
+    fastest,
+    fisher_exact,
+    log2_odds,
+)
 from registry.statistics.experience import METHOD, RevertedDecision, WorkloadTrials
 
 
@@ -138,7 +142,7 @@ def _associations(workloads: Sequence[WorkloadTrials]) -> dict[Trait, list[dict[
         return {}
     tables = np.array([table for _, table, _ in counted], dtype=np.int64).T
     p = fisher_exact(*tables)
-    q = false_discovery_control(p, method="bh")
+    q = false_discovery_rate(p)
     odds = log2_odds(*tables)
     rows: dict[Trait, list[dict[str, Any]]] = {}
     for at, (trait, (fast_with, fast, rest_with, rest), about) in enumerate(counted):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Numbers = NDArray[np.float64]
 
@@ -12,10 +11,17 @@ def spearman(one: Numbers, other: Numbers) -> float | None:
     than three pairs, or only one value on a side."""
     if len(one) < 3:
         return None
-    first, second = rankdata(one), rankdata(other)
+    first, second = mean_ranks(one), mean_ranks(other)
     first, second = first - first.mean(), second - second.mean()
     scale = float(np.sqrt((first @ first) * (second @ second)))
     return None if scale == 0 else float(np.clip(first @ second / scale, -1.0, 1.0))
+
+
+def mean_ranks(values: Numbers) -> Numbers:
+    """Rank of each value from 1, equal values having the mean of their ranks."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Numbers = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ranks
 
 
 def top_k_recall(predicted: Numbers, measured: Numbers, k: int) -> float | None:

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 from scipy.stats import fisher_exact as scipy_fisher
 
-from registry.statistics.association import associations, fastest, fisher_exact, log2_odds
+from registry.statistics.association import (
+    associations,
+    false_discovery_rate,
+    fastest,
+    fisher_exact,
+    log2_odds,
+)
 
 COUNT = st.integers(0, 40)
 
@@ -18,6 +24,19 @@ def test_p_values_are_those_of_scipy(tables: list[tuple[int, int, int, int]]) ->
     ours = fisher_exact(a, a + b, c, c + d)
     scipys = [scipy_fisher([[one[0], one[1]], [one[2], one[3]]]).pvalue for one in tables]
     assert ours == pytest.approx(scipys, rel=1e-6)
+
+
+def test_p_values_of_large_tables_are_those_of_scipy() -> None:
+    tables = [(300, 2000, 2000, 18_000), (5, 2000, 4, 18_000), (1000, 2000, 9001, 18_000)]
+    a, row, c, other = (np.array(each) for each in zip(*tables, strict=True))
+    scipys = [scipy_fisher([[x, m - x], [y, n - y]]).pvalue for x, m, y, n in tables]
+    assert fisher_exact(a, row, c, other) == pytest.approx(scipys, rel=1e-6)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_rates_of_false_discoveries_are_those_of_scipy(p: list[float]) -> None:
+    expected = false_discovery_control(p, method="bh")
+    assert false_discovery_rate(np.array(p)) == pytest.approx(expected)
 
 
 def test_odds_are_finite_where_a_count_is_zero() -> None:
