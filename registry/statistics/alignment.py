@@ -45,17 +45,5 @@ def align(
     return pairs[::-1]
 
 
-def score_of(
-    pairs: Sequence[tuple[int | None, int | None]],
-    one: Sequence[Hashable],
-    other: Sequence[Hashable],
-) -> int:
-    """The score that :func:`align` makes largest."""
-    return sum(
-        _GAP if row is None or column is None else _pair(one[row], other[column])
-        for row, column in pairs
-    )
-
-
 def _pair(one: Hashable, other: Hashable) -> int:
     return _EQUAL if one == other else _DIFFERENT

@@ -104,13 +104,14 @@ def associations(
     p = fisher_exact(fast, fast_total, rest, rest_total)
     q = false_discovery_rate(p)
     odds = log2_odds(fast, fast_total, rest, rest_total)
+    medians = {number: _medians(columns[number], times) for number in {row[0] for row in counted}}
     return [
         Association(
             *row,
             float(odds[at]),
             float(p[at]),
             float(q[at]),
-            float(np.median(times[columns[row[0]] == row[1]])),
+            medians[row[0]][row[1]],
         )
         for at, row in enumerate(counted)
     ]
@@ -172,6 +173,15 @@ def _log_choose(total: int, part: Codes | int) -> Numbers:
     """Logarithm of the number of subsets of ``part`` of ``total`` elements."""
     log = gammaln(total + 1) - gammaln(np.add(part, 1)) - gammaln(np.subtract(total + 1, part))
     return np.asarray(log, dtype=np.float64)
+
+
+def _medians(codes: Codes, times: Numbers) -> dict[int, float]:
+    """Median time of the trials with each code."""
+    order = np.argsort(codes, kind="stable")
+    values, starts = np.unique(codes[order], return_index=True)
+    groups = np.split(times[order], starts[1:])
+    medians = [float(np.median(group)) for group in groups]
+    return dict(zip(map(int, values), medians, strict=True))
 
 
 def _counts(

@@ -20,6 +20,7 @@ from hub.pages.chart.figure import (
 from hub.pages.speedwords import speed
 from hub.templatetags.figures import latency, options, percent
 from registry.states import ToleranceClass
+from registry.statistics.front import pareto_front
 from registry.tables import Build
 
 #: Relative errors below this one are drawn at it: float32 rounds by as much.
@@ -76,21 +77,12 @@ def pareto(
     )
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other one beats in both values, by growing first value."""
-    best: list[tuple[float, float]] = []
-    for point in sorted(set(points)):
-        if not best or point[1] < best[-1][1]:
-            best.append(point)
-    return best
-
-
 def _series(
     placed: Sequence[tuple[Build, float]], default: Build | None, x: Axis, y: Axis
 ) -> list[Option]:
     top, bottom = y.at(y.high), y.at(y.low)
     series: list[Option] = []
-    edge = front([(x.at(build.p50_ns), y.at(cost)) for build, cost in placed])
+    edge = pareto_front([(x.at(build.p50_ns), y.at(cost)) for build, cost in placed])
     if edge:
         path = [[edge[0][0], top], *map(list, edge), [x.at(x.high), edge[-1][1]]]
         series.append(line("Pareto front", path, "soft", step="end"))

@@ -16,7 +16,7 @@ from hub.pages.chart.figure import (
     series_symbol,
     whiskers,
 )
-from hub.pages.chart.pareto import front
+from registry.statistics.front import pareto_front
 
 #: Opacity of marks that another one beats in both figures.
 _FADED = 0.35
@@ -120,7 +120,7 @@ def _cost(value: float | None, scale: Scale) -> float:
 
 def _front(placed: Sequence[Point], x: Scale, y: Scale) -> list[Point]:
     costs = {(_cost(each.x, x), _cost(each.y, y)) for each in placed}
-    best = set(front(list(costs)))
+    best = set(pareto_front(list(costs)))
     return sorted(
         (each for each in placed if (_cost(each.x, x), _cost(each.y, y)) in best),
         key=lambda each: (_cost(each.x, x), _cost(each.y, y)),

@@ -10,7 +10,7 @@ from registry.selectors.analysis.workloadsearch import SearchTrial
 MOST_MARKS = 1500
 _FASTEST_MARKS = 500
 #: Rows of the tables below the charts; exports have all.
-MOST_ROWS = 1000
+MOST_ROWS = 400
 #: Characters of the text of a failure.
 MOST_DETAIL = 300
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,9 @@ from registry.traces import DecisionColumn
 
 Numbers = NDArray[np.float64]
 
-#: Trials of a round, and how many of them the recall is about.
-ROUND, ROUND_TOP = 16, 4
+#: Trials of a round, and how many of them the recall is about; most rounds of a long search, whose
+#: rounds are larger.
+ROUND, ROUND_TOP, _MOST_ROUNDS = 16, 4, 80
 #: Fastest trials that are compared with the best one.
 _MOST_COMPARED = 500
 #: Fewest samples of a trial that is compared, and that it is compared with.
@@ -124,16 +126,17 @@ def pooled(search: WorkloadSearch) -> PredictionRound | None:
 
 
 def rounds_from(rows: Sequence[tuple[int, float, float]]) -> list[PredictionRound]:
-    """Rounds of :data:`ROUND` trials in order; a last one of fewer than half as many joins the one
-    before.
+    """Rounds of :data:`ROUND` trials or more in order; a last one of fewer than half as many joins
+    the one before.
 
     Args:
         rows: Position, predicted and measured value of each trial; smaller is faster in both.
     """
     if not rows:
         return []
-    starts = list(range(0, len(rows), ROUND))
-    if len(starts) > 1 and len(rows) - starts[-1] < ROUND // 2:
+    size = max(ROUND, ceil(len(rows) / _MOST_ROUNDS))
+    starts = list(range(0, len(rows), size))
+    if len(starts) > 1 and len(rows) - starts[-1] < size // 2:
         starts.pop()
     ends = [*starts[1:], len(rows)]
     return [round_of(rows[start:end]) for start, end in zip(starts, ends, strict=True)]

@@ -5,10 +5,17 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.statistics.alignment import align, score_of
+from registry.statistics.alignment import _GAP, _pair, align
 
 Pairs = list[tuple[int | None, int | None]]
 WORD = st.text("ab", max_size=5)
+
+
+def score_of(pairs: Pairs, one: str, other: str) -> int:
+    return sum(
+        _GAP if row is None or column is None else _pair(one[row], other[column])
+        for row, column in pairs
+    )
 
 
 def every_alignment(rows: int, columns: int) -> Iterator[Pairs]:

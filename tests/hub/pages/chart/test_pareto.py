@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.pages import chart
-from hub.pages.chart.pareto import front
+from registry.statistics.front import pareto_front
 from registry.tables import Build, Record
 from tests.hub.pages.chart.checks import checked, marks, series
 
@@ -83,7 +83,7 @@ def test_no_build_is_no_chart() -> None:
 
 @given(points)
 def test_the_front_is_what_no_point_beats(given_points: list[tuple[float, float]]) -> None:
-    best = front(given_points)
+    best = pareto_front(given_points)
     assert best == sorted(best)
     for point in given_points:
         assert any(x <= point[0] and y <= point[1] for x, y in best)
