@@ -49,6 +49,8 @@ def main() -> int:
     settings = {
         "HPCFAIR_TUNE_SECONDS": str(arguments.tune_s),
         "HPCFAIR_SCHEDULE_SECONDS": str(arguments.schedule_s),
+        # No study is about compiler passes.
+        "HPCFAIR_PASSES_SECONDS": "0",
     }
     shutil.rmtree(folder / "hub", ignore_errors=True)
     try:
