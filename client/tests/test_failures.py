@@ -38,6 +38,16 @@ COMMANDS = [
     "verify lab/tiny",
     "trust",
     "tune lab/tiny",
+    "graph lab/tiny",
+    "perf lab/tiny",
+    "compare lab/tiny",
+    "workloads",
+    f"ablate {ID}",
+    "principles",
+    "profiles list lab/tiny",
+    "profiles show 1",
+    "profiles import {}/profile.json lab/tiny --target cpu",
+    "profiles delete 1",
     "targets",
     "devices list",
     "devices show bench-1",
@@ -65,6 +75,7 @@ LOCAL = {"logout", "targets detect", "cache list", "cache prune", "cache verify"
 def files(tmp_path: Path, tiny: bytes) -> Path:
     np.save(tmp_path / "x.npy", X)
     (tmp_path / "model.onnx").write_bytes(tiny)
+    (tmp_path / "profile.json").write_text("[]")
     return tmp_path
 
 

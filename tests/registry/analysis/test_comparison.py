@@ -6,7 +6,7 @@ import pytest
 
 from registry.selectors.analysis.comparison import Comparison, ComparisonQuery, compare
 from registry.selectors.analysis.comparisondocument import build_rows, comparison_document
-from registry.selectors.analysis.comparisonview import ComparisonView, comparison_view
+from registry.selectors.analysis.comparisonview import ComparisonContents, comparison_view
 from registry.selectors.analysis.measuredbuild import differences
 from registry.tables import Build, CallSite, MLModel, Target, User
 from tests.costs import costs_of
@@ -30,12 +30,12 @@ def floor() -> Floor:
     return shopfloor.floor()
 
 
-def view(**parts: Any) -> ComparisonView:
+def view(**parts: Any) -> ComparisonContents:
     cost = parts.pop("cost", "latency")
     return comparison_view(parts.pop("actor", None), ComparisonQuery(**parts), cost=cost)
 
 
-def of_model(name: str = "alice/squeezenet", **parts: Any) -> ComparisonView:
+def of_model(name: str = "alice/squeezenet", **parts: Any) -> ComparisonContents:
     return view(models=(name,), **parts)
 
 
