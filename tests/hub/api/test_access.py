@@ -77,8 +77,8 @@ NOT_ABOUT = {
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema", "topology_schema", "fair_report",
     "assessment_schema",
-    # Their readers only: test_workload.py.
-    "workload_list",
+    # Their readers only: test_workload.py, tests/registry/analysis/test_comparison.py.
+    "workload_list", "compare",
     # Of public models only: tests/registry/analysis/test_principle.py.
     "principle_list", "principle_get",
     "dataset_identifiers", "target_import", "target_save", "device_change", "device_code_issue",

@@ -44,7 +44,6 @@ class TestOpenVinoJson(ReaderContract):
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("openvino")
     path = tmp_path_factory.mktemp("network") / "model.onnx"
     onnx.save(residual_cnn(), path)
     return path

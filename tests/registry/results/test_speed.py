@@ -46,14 +46,15 @@ def test_a_user_who_accepts_a_class_gets_the_last_offer_within_it(builds: list[B
 
 
 @given(networks)
-def test_each_offer_is_of_a_laxer_class_and_faster_than_the_one_before(
+def test_each_offer_is_of_a_laxer_class_and_no_slower_than_the_one_before(
     builds: list[BuildFacts],
 ) -> None:
     offers = offers_of(builds)
     order = [list(ToleranceClass).index(ToleranceClass(offer.tolerance)) for offer in offers]
     assert order == sorted(set(order))
     ratios = [offer.ratio for offer in offers if not offer.is_baseline]
-    assert ratios == sorted(set(ratios), reverse=True)
+    # Equal where an older build of a laxer class ties with one of a stricter class.
+    assert ratios == sorted(ratios, reverse=True)
     assert all(offer.is_baseline or not offer.fault for offer in offers)
 
 

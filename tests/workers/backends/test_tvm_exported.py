@@ -10,20 +10,22 @@ import pytest
 from registry.selectors.analysis.workloadexport import document_of, tvm_database
 from registry.selectors.analysis.workloadsearch import search_of
 from registry.selectors.storage.blob import blob_open
+from tests.programs import needs
 from tests.registry import shopfloor
 from tests.registry.analysis.recordedsearches import add_search
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db, needs("tvm")]
 
 
 def test_tvm_finds_the_fastest_schedule_in_an_exported_database(
     tmp_path: Path, data_dir: Any
 ) -> None:
     # Importing TVM takes seconds: only where it is used.
-    workload = pytest.importorskip("workers.backends.tvm.tuning.workload")
-    blocks = pytest.importorskip("workers.backends.tvm.tuning.blocks")
-    ms = pytest.importorskip("tvm.s_tir.meta_schedule")
-    tvm = pytest.importorskip("tvm")
+    import tvm  # noqa: PLC0415
+    from tvm.s_tir import meta_schedule as ms  # noqa: PLC0415
+
+    from workers.backends.tvm.tuning import blocks, workload  # noqa: PLC0415
+
     task = add_search(shopfloor.floor(), "conv-search")
     search = search_of(task)
     archive = tvm_database(task, search, document_of(task, search, "https://hub/w"))
