@@ -28,6 +28,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "digest": ("ab" * 32,),
     "oid": ("0" * 40,),
     "slug": ("none",),
+    "identifier": ("ab" * 32,),
+    "sequence": ("0", "1"),
     "username": ("charlie",),
     "record_id": ("hpcfair:1",),
     "uidb64": ("MQ",),

@@ -22,6 +22,9 @@ from registry.tables import (
     Build,
     Discussion,
     DiscussionEvent,
+    Graph,
+    ImportedCall,
+    ImportedProfile,
     JobAttempt,
     JobBlob,
     JobReport,
@@ -31,6 +34,7 @@ from registry.tables import (
     Namespace,
     OutboxEntry,
     RemoteRun,
+    Topology,
     User,
     Webhook,
     WebhookWatch,
@@ -48,6 +52,7 @@ OUTLIVE = {
     "ScheduleTrial", "PassPortfolio", "Identifier", "FormerName", "DataTable", "HubKey",
     "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue", "FormerNamespace", "UserTarget",
     "DeviceCode", "JobRequirement", "StudyStatistic", "CandidateCrash", "Ban", "JobBundle",
+    "ScheduleAblation", "CrossApplication", "Principle", "PrincipleVersion", "RoofSet", "Roof",
 }  # fmt: skip
 
 
@@ -82,12 +87,32 @@ def fill(mlmodel: MLModel, owner: User | None, friend: User) -> None:
         BestBuild.objects.create(
             mlmodel=mlmodel, target=build.target, tolerance="exact", build=build, p50_ns=1, ratio=1
         )
+        _analyse(build.graph, friend)
     for attempt in JobAttempt.objects.filter(job__revision__mlmodel=mlmodel):
         _work(attempt, friend)
     mlmodel_update(actor=owner, mlmodel=mlmodel, gate="manual")
     access_grant(actor=owner, mlmodel=mlmodel, user=friend)
     mlmodel_move(
         actor=owner, mlmodel=mlmodel, namespace=mlmodel.namespace.name, name=f"{mlmodel.name}-2"
+    )
+
+
+def _analyse(graph: Graph, friend: User) -> None:
+    """The network as a graph, and a profile of it that somebody imported."""
+    Topology.objects.create(graph=graph, blob=make_blob(b"topology"))
+    profile = ImportedProfile.objects.create(
+        graph=graph,
+        actor=friend,
+        format="onnxruntime",
+        target="a laptop",
+        method="ONNX Runtime",
+        total_ns=1,
+        is_total_stated=True,
+        is_ordered=True,
+        blob=make_blob(b"trace"),
+    )
+    ImportedCall.objects.create(
+        profile=profile, sequence=0, name="call", median_ns=1, mad_ns=0, runs=1
     )
 
 
