@@ -25,7 +25,8 @@ WRITES = frozenset(
     {
         "note", "trial_add", "record_add", "builds_publish", "builds_add", "profile_store",
         "schedule_task_add", "schedule_trial_add", "schedule_confirm", "pass_trial_add",
-        "portfolio_store", "plan_follow_up", "reproduction_add", "tests_store",
+        "portfolio_store", "plan_follow_up", "reproduction_add", "tests_store", "roofs_store",
+        "ablation_add", "cross_application_add",
     }
 )  # fmt: skip
 
