@@ -29,13 +29,14 @@ SLUG_RE = re.compile(SLUG_PATTERN)
 # First path segments of the hub's own pages; a namespace of that name would shadow a page.
 RESERVED_NAMESPACES = frozenset({
     "about", "account", "accounts", "admin", "api", "ark", "assets", "audit", "blobs", "buckets",
-    "builds", "catalog", "catalogue", "collections", "datasets", "device", "devices", "docs", "doi",
-    "fair", "favicon.ico", "feeds", "fleet", "healthz", "help", "jobs", "join", "kernels", "login",
-    "logout", "metrics", "models", "new", "oai", "oauth", "organisations", "organizations", "pages",
-    "papers", "policy", "profiles", "readyz", "records", "resolve", "robots", "robots.txt",
-    "schema", "search", "settings", "shapes", "signup", "sitemap", "sitemap.xml", "spaces",
-    "static", "targets", "terms", "tokens", "trials", "tune-next", "tuning", "undefined", "uploads",
-    "user", "users", "v1", "well-known", "workloads", "xet",
+    "builds", "catalog", "catalogue", "collections", "compare", "datasets", "device", "devices",
+    "docs", "doi", "fair", "favicon.ico", "feeds", "fleet", "healthz", "help", "jobs", "join",
+    "kernels", "login", "logout", "metrics", "models", "new", "oai", "oauth", "organisations",
+    "organizations", "pages", "papers", "passes", "policy", "principles", "profiles", "readyz",
+    "records", "resolve", "robots", "robots.txt", "schema", "search", "settings", "shapes",
+    "signup", "sitemap", "sitemap.xml", "spaces", "static", "targets", "terms", "tokens", "trials",
+    "tune-next", "tuning", "undefined", "uploads", "user", "users", "v1", "well-known", "workloads",
+    "xet",
 })  # fmt: skip
 
 

@@ -233,7 +233,8 @@ _CODES_OF: dict[type[HubError], str] = {
         "user_not_found identifier_not_found assessment_not_found page_not_found dataset_not_found "
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
         "delivery_not_found xorb_not_found run_not_found outputs_not_found code_not_found "
-        "bundle_not_found topology_not_found"
+        "bundle_not_found topology_not_found workload_not_found principle_not_found "
+        "group_not_found kernel_code_not_found export_not_found"
     ),
     StaleParent: "stale_parent",
     NothingToCommit: "nothing_to_commit",
@@ -241,7 +242,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "namespace_taken model_exists ref_exists lease_lost already_ended record_exists "
         "doi_exists last_admin dataset_exists request_handled discussion_closed merge_conflict "
         "webhook_limit organisation_not_empty not_ended write_differs device_exists "
-        "invalid_state target_in_use"
+        "invalid_state target_in_use profile_exists"
     ),
     LicenseMissing: "license_missing",
     Invalid: (
@@ -251,7 +252,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
         "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large "
         "invalid_inputs impossible_result signature_invalid invalid_facts invalid_key "
-        "invalid_bundle"
+        "invalid_bundle invalid_profile"
     ),
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "

@@ -72,6 +72,14 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`HPCFAIR_DEVICE` of the service `gpu-tuner`.",
         ),
     ),
+    "Processes of `manage.py serve`": (
+        (
+            "HPCFAIR_SERVING_SINCE",
+            "number",
+            "set by `serve`",
+            "When the hub started, in seconds since the machine booted. Not to be set by hand.",
+        ),
+    ),
     "Client": (
         ("HPCFAIR_URL", "text", "http://127.0.0.1:8000", "Address of the hub."),
         ("HPCFAIR_TOKEN", "text", "that of `hpcfair login`", "Access token."),

@@ -19,10 +19,8 @@ def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(schemas.bench_schema())
 
 
-@pytest.mark.parametrize(
-    "path", sorted((Path(schemas.__file__).parent / "examples").iterdir()), ids=lambda p: p.name
-)
-def test_each_example_is_valid_and_bears_its_own_name(path: Path) -> None:
+def test_the_example_is_valid_and_bears_its_own_name() -> None:
+    path = Path(schemas.__file__).parent / "examples" / "squeezenet.json"
     document = json.loads(path.read_bytes())
     assert schemas.bench_problems(document) == {}
     assert document["record_id"] == schemas.record_id(document)
