@@ -124,12 +124,6 @@ def holds(trait: Trait, sketch: Sequence[Any], decisions: Sequence[Any]) -> bool
         return None
 
 
-def traits_of(sketch: Sequence[Any], decisions: Sequence[Any]) -> dict[Trait, bool]:
-    """The traits that say something about a schedule, and whether it has them."""
-    held = {trait: holds(trait, sketch, decisions) for trait in TRAITS}
-    return {trait: value for trait, value in held.items() if value is not None}
-
-
 def _holds(trait: Trait, sketch: Sequence[Any], decisions: Sequence[Any]) -> bool | None:
     if trait.kind == "unroll":
         return _unrolls(trait.value, sketch, decisions)

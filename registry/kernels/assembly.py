@@ -47,11 +47,6 @@ class InstructionMix:
     calls: int = 0
     widths: tuple[tuple[int, int], ...] = ()
 
-    @property
-    def widest(self) -> int:
-        """Bits of the widest vectors in arithmetic; 0 without any."""
-        return max((bits for bits, _ in self.widths), default=0)
-
 
 @dataclass(frozen=True, slots=True)
 class MachineLoop:

@@ -40,7 +40,6 @@ class KernelLoop:
         unroll: Most steps up to which its body is unrolled, if that is stated.
         trips: Iterations in one run of the kernel; ``None`` if some extent is not constant.
         footprint: Bytes that one execution of the loop touches, at most; ``None`` if unknown.
-        is_innermost: Whether it contains no other loop.
     """
 
     number: int
@@ -55,7 +54,6 @@ class KernelLoop:
     unroll: int | None
     trips: int | None
     footprint: int | None
-    is_innermost: bool
 
 
 @dataclass(slots=True)
@@ -116,7 +114,6 @@ class _Reader:
                 unroll=one.unroll,
                 trips=self._trips(one),
                 footprint=self._footprint(number),
-                is_innermost=one.inner == 0,
             )
             for number, one in enumerate(self._open)
         ]

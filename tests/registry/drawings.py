@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
 from jsonschema import Draft202012Validator
 from onnx import ModelProto
 
@@ -46,4 +47,5 @@ def draw(graph: Graph, document: dict[str, Any]) -> Topology:
     """Store a topology of a graph."""
     data = gzip.compress(json.dumps(document | {"path": graph.path}).encode(), mtime=0)
     blob = blob_store_bytes(actor=None, data=data)
-    return topology_store(graph=graph, drawing=check_topology(data, blob.sha256, graph.path))
+    with transaction.atomic():
+        return topology_store(graph=graph, drawing=check_topology(data, blob.sha256, graph.path))

@@ -73,7 +73,6 @@ class MeasuredBuild:
     conditions: Mapping[str, str]
     samples: int | None
     has_profile: bool
-    energy_method: str = ""
     is_unstable: bool = False
 
     @property
@@ -174,7 +173,6 @@ def _measured(
         },
         samples=parts["n"],
         has_profile=executed is not None,
-        energy_method=str(energy.get("method", "")),
         is_unstable=bool(parts["unstable"]),
     )
 

@@ -35,11 +35,6 @@ class MeanRatio:
     most: float
     networks: int
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether the interval excludes that nothing changes."""
-        return self.high < 1 or self.low > 1
-
 
 @dataclass(frozen=True, slots=True)
 class ListEvidence:

@@ -12,14 +12,12 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Max, Q, QuerySet
 
-from hpcfair.traits import Trait
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import readable_jobs
 from registry.selectors.analysis.ablation import readable_ablations
 from registry.states import TrialOutcome, Verdict
 from registry.statistics.experience import METHOD, RevertedDecision, WorkloadTrials
-from registry.statistics.principles import TraitFinding, evidence_for
 from registry.tables import (
     Principle,
     PrincipleStatus,
@@ -142,14 +140,6 @@ def evidence_of(
     rows = _public_ablations().filter(uuid__in=query["ablations"]).order_by("id")
     rows = rows.select_related("task", "trial__sketch")
     return workloads, [_reverted(row) for row in rows]
-
-
-def recompute(version: PrincipleVersion) -> TraitFinding:
-    """The evidence of a frozen query, computed again from the stored trials."""
-    statement = version.principle.statement
-    trait = Trait.from_json(statement["trait"])
-    is_wanted = bool(statement["is_wanted"])
-    return evidence_for(trait, *evidence_of(version.query), is_wanted=is_wanted)
 
 
 def visible_evidence(version: PrincipleVersion) -> dict[str, Any]:

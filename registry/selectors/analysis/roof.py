@@ -51,12 +51,6 @@ class Roofs:
         peak, bandwidth = self.peak(precision), self.bandwidth
         return peak / bandwidth if peak and bandwidth else None
 
-    def attainable(self, intensity: float, precision: str) -> float | None:
-        """Operations per second that the roofs permit at an intensity in operations per byte of
-        main memory; ``None`` if a roof is missing."""
-        peak, bandwidth = self.peak(precision), self.bandwidth
-        return min(peak, intensity * bandwidth) if peak and bandwidth else None
-
 
 def roof_tools(job: Job) -> list[str]:
     """Digests of the tools with which the roofs of the job's device were measured."""

@@ -4,24 +4,27 @@ from typing import Any
 
 import pytest
 
+from hpcfair.traits import Trait
 from registry import schemas
 from registry.selectors.analysis.principle import (
     digest_of,
+    evidence_of,
     principle_get,
     principles,
     principles_by_status,
     principles_for_search,
-    recompute,
     version_get,
     visible_evidence,
     visible_query,
 )
 from registry.services.analysis.principle import principles_compute
 from registry.states import Visibility
+from registry.statistics.principles import TraitFinding, evidence_for
 from registry.tables import (
     MLModel,
     Principle,
     PrincipleStatus,
+    PrincipleVersion,
     ScheduleAblation,
     ScheduleTrial,
     Target,
@@ -31,6 +34,14 @@ from tests.registry.analysis.planted import search
 pytestmark = pytest.mark.django_db
 
 WORDS = "loops of up to 64 iterations, or longer ones, are unrolled"
+
+
+def recompute(version: PrincipleVersion) -> TraitFinding:
+    """The evidence of a frozen query, computed again from the stored trials."""
+    statement = version.principle.statement
+    trait = Trait.from_json(statement["trait"])
+    is_wanted = bool(statement["is_wanted"])
+    return evidence_for(trait, *evidence_of(version.query), is_wanted=is_wanted)
 
 
 def unrolling() -> Principle:

@@ -9,7 +9,7 @@ def test_vector_and_scalar_arithmetic_is_told_apart() -> None:
     assert mix is not None
     assert (mix.packed, mix.scalar, mix.fma, mix.calls) == (3, 1, 2, 1)
     assert dict(mix.widths) == {512: 2, 256: 1}
-    assert mix.widest == 512
+    assert max(bits for bits, _ in mix.widths) == 512
     assert mix.total == 14
 
 
@@ -43,4 +43,4 @@ def test_other_instruction_sets_are_not_guessed() -> None:
 def test_code_without_arithmetic_is_not_called_scalar() -> None:
     mix = mix_of("\tmovq\t%rax, %rbx\n\tretq\n")
     assert mix is not None
-    assert (mix.packed, mix.scalar, mix.widest) == (0, 0, 0)
+    assert (mix.packed, mix.scalar, mix.widths) == (0, 0, ())
