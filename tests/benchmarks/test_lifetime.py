@@ -29,7 +29,9 @@ from benchmarks.lifetime import exit_on_sigterm
 exit_on_sigterm()
 try:
     print("ready", flush=True)
-    time.sleep(600)
+    # A signal just before a long sleep would be noticed at its end.
+    while True:
+        time.sleep(0.1)
 finally:
     print("left", flush=True)
 """
