@@ -55,12 +55,18 @@ def agent(state: Path, *arguments: object, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+def complete_lines(path: Path, content: str) -> list[str]:
+    """Lines of a file that contain something, without a last one that is still being written."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if content in line and line.endswith("\n")]
+
+
 def kill_when(path: Path, content: str, state: Path, *arguments: object) -> None:
-    """Start the command, and kill it with all its children once a file contains something."""
+    """Start the command, and kill it with all its children once a line contains something."""
     process = subprocess.Popen(command(state, *arguments), cwd=_ROOT, start_new_session=True)
     deadline = time.monotonic() + _PATIENCE_S
     try:
-        while not (path.exists() and content in path.read_text()):
+        while not complete_lines(path, content):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -117,7 +123,7 @@ def test_a_search_is_killed_continued_and_imported(alice: User, tmp_path: Path) 
 
     journal = tmp_path / "results.run" / "journal.jsonl"
     kill_when(journal, '"trial_add"', state, "run", jobs, out, "--trust", keyid)
-    before = journal.read_text()
+    first = json.loads(complete_lines(journal, '"trial_add"')[0])
     agent(state, "run", jobs, out)
     assert not journal.parent.exists()
     assert "exists already" in agent(state, "run", jobs, out, status=1)
@@ -127,7 +133,6 @@ def test_a_search_is_killed_continued_and_imported(alice: User, tmp_path: Path) 
     job.refresh_from_db()
     assert job.state == JobState.SUCCEEDED
     assert job.result["summary"]
-    first = json.loads(next(line for line in before.splitlines() if '"trial_add"' in line))
     digest = first["columns"]["trial"]["config_sha256"]
     # Candidates that were tried before the kill are not tried again.
     assert Trial.objects.filter(job=job, config_sha256=digest).count() == 1
