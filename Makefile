@@ -118,7 +118,7 @@ test-postgres: $(VENV)/.dev
 	@echo "==> on PostgreSQL what touches the database"
 	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) $(ON_POSTGRES) $(ARGS)
 
-bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
+bench: $(VENV)/.dev ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
 	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
 # An unpacked bundle of `make gpu-bundle` contains the packages.
