@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx
+from huggingface_hub import HfApi
 from rich.console import Console
 
 import hpcfair
@@ -21,8 +22,10 @@ from examples.hub import embedded_hub, user_token
 from examples.models.catalogue import make
 
 _OWNER = "cases"
-#: Networks by model; several are revisions of it, oldest first.
+#: Networks by model; several are revisions of it, oldest first, each with a tag of its name.
 STUDIES: dict[str, tuple[str, ...]] = {
+    # Few workloads, so that each gets hundreds of trials.
+    "digits": ("digits",),
     "resnet18": ("resnet18",),
     "mobilenetv2": ("mobilenetv2",),
     "bert-small": ("bert_small",),
@@ -61,8 +64,9 @@ def main() -> int:
                 url=address, token=token, cache=folder / "cache", keys=folder / "keys.json"
             )
             with hpcfair.Client(config=config) as client:
+                repositories = HfApi(endpoint=address, token=token)
                 for model in arguments.models:
-                    publish(client, model, folder, arguments.give_up_s)
+                    publish(client, repositories, model, folder, arguments.give_up_s)
                     await_jobs(client, arguments.give_up_s)
                 for model in arguments.models:
                     for page, path in figures(client, address, model, folder / "figures"):
@@ -75,8 +79,13 @@ def main() -> int:
     return 0
 
 
-def publish(client: hpcfair.Client, model: str, folder: Path, give_up_s: float) -> None:
-    """Publish the networks of a study as revisions of one model, each tuned before the next."""
+def publish(
+    client: hpcfair.Client, repositories: HfApi, model: str, folder: Path, give_up_s: float
+) -> None:
+    """Publish the networks of a study as revisions of one model, each tuned before the next.
+
+    Tags name the revisions, so that permalinks are the same on every hub that runs the studies.
+    """
     for number, name in enumerate(STUDIES[model]):
         path = folder / "models" / name
         if not (path / "model.onnx").exists():
@@ -84,6 +93,7 @@ def publish(client: hpcfair.Client, model: str, folder: Path, give_up_s: float) 
         if number:
             await_jobs(client, give_up_s)
         client.save(path, f"{_OWNER}/{model}", message=f"Publish {name}")
+        repositories.create_tag(f"{_OWNER}/{model}", tag=name)
 
 
 def await_jobs(client: hpcfair.Client, give_up_s: float) -> None:
@@ -118,11 +128,9 @@ def figures(
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = f"{address}/{_OWNER}/{model}"
-    commits = client.revisions(f"{_OWNER}/{model}")
-    revisions = [one.oid for one in commits if one.message.startswith("Publish ")]
-    for name, revision in zip(STUDIES[model], reversed(revisions), strict=True):
-        for build in client.builds(f"{_OWNER}/{model}", revision=revision):
-            parameters = {"revision": revision, "build": build.uuid}
+    for name in STUDIES[model]:
+        for build in client.builds(f"{_OWNER}/{model}", revision=name):
+            parameters = {"revision": name, "build": build.uuid}
             answer = httpx.get(
                 f"{page}/perf", params={**parameters, "format": "json"}, timeout=60.0
             )
@@ -131,8 +139,8 @@ def figures(
                 path = folder / f"{name}-{role}-{build.uuid[:8]}.json"
                 path.write_bytes(answer.content)
                 yield f"{page}/perf?{urlencode(parameters)}", path
-    if len(revisions) > 1:
-        yield f"{page}/compare?from={revisions[-1]}&to={revisions[0]}", None
+    if len(STUDIES[model]) > 1:
+        yield f"{page}/compare?from={STUDIES[model][0]}&to={STUDIES[model][-1]}", None
 
 
 if __name__ == "__main__":

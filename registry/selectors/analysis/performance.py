@@ -151,11 +151,17 @@ def chosen_build(
 
     Args:
         builds: Of :func:`profiled_builds`.
+        uuid: Of a build, or ``default``: the runtime as it comes, so that a link to it stays right
+            when a later search has published other builds.
         target: Excludes a listed build of another target.
 
     Raises:
         NotFound: ``build_not_found``, ``profile_not_found``.
     """
+    if uuid == "default":
+        shown = default_build(builds, target)
+        beside = [one for one in builds if shown and one.target_id == shown.target_id]
+        return next((build for build in beside if build.is_baseline), shown)
     listed = next((build for build in builds if str(build.uuid) == uuid), None)
     if listed is not None and target in {"", listed.target.slug}:
         return listed

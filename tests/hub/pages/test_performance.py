@@ -143,6 +143,7 @@ def test_target_and_build_are_chosen_by_the_address(client: Client, builds: list
     page = text_of(client, f"/alice/stars/perf?build={builds[0].uuid}")
     assert "the runtime as it comes" in page
     assert "70.0 % ± 0.1 %" in page
+    assert text_of(client, "/alice/stars/perf?build=default") == page
     assert text_of(client, f"/alice/stars/perf?target={shopfloor.SLUG}&metric=time")
     assert "No profile yet" in text_of(client, "/alice/stars/perf?target=riscv64")
     assert "no build" in text_of(client, f"/alice/stars/perf?build={'0' * 32}", 404).lower()
