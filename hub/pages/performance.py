@@ -42,8 +42,8 @@ _HOTTEST = 5
 def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """What a build of the model spends its time on; by default the best profiled build.
 
-    Parameters: ``target``, ``build`` (a UUID or ``default``), ``metric``, ``sort``, ``page``, ``group`` and ``tab`` of the
-    inspector, ``format`` of an export.
+    Parameters: ``target``, ``build`` (a UUID or ``default``), ``metric``, ``sort``, ``page``,
+    ``group`` and ``tab`` of the inspector, ``format`` of an export.
     """
     context = frame(request, mlmodel, tab="perf")
     graph = context["graph"]
