@@ -21,13 +21,20 @@ def _parts() -> Iterator[str]:
     classes = [name for name in hpcfair.__all__ if not name.islower() and name != "Client"]
     problems = [name for name in classes if issubclass(getattr(hpcfair, name), Exception)]
     yield from ("## Functions", "", *(_directive("autofunction", name) for name in functions))
-    yield from ("## Client", "", _directive("autoclass", "Client", ":members:"))
+    methods = [f".. automethod:: {name}" for name in _methods()]
+    yield from ("## Client", "", _directive("autoclass", "Client", "", *methods))
     yield from ("## Classes", "")
     for name in classes:
         if name not in problems:
             yield _directive("autoclass", name, ":members:", ":undoc-members:")
     yield from ("## Errors and warnings", "")
     yield from (_directive("autoexception", name, ":show-inheritance:") for name in problems)
+
+
+def _methods() -> Iterator[str]:
+    """Public methods of the client, by area, each area in the order of its module."""
+    for base in hpcfair.Client.__mro__:
+        yield from (name for name in vars(base) if not name.startswith("_"))
 
 
 def _directive(kind: str, name: str, *options: str) -> str:

@@ -46,7 +46,7 @@ CALLED_BY_OTHERS = {
     " ignore_aliases yaml_implicit_resolvers",
     # Celery's signals, click's commands
     "workers/*.py": "_keep_reporting _end_with_the_worker",
-    "client/hpcfair/commands/*": "list_* show_* detect",
+    "client/hpcfair/commands/*": "list_ detect",
     # options and visitors of runtimes and compilers
     "*/models/folder.py": "graph_optimization_level log_severity_level",
     "client/hpcfair/runtimes/*": "graph_optimization_level execution_mode execution_context"

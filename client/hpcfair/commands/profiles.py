@@ -49,7 +49,7 @@ def import_profile(
 
 
 @app.command("list")
-def list_profiles(context: typer.Context, name: Name, as_json: Json = False) -> None:
+def list_(context: typer.Context, name: Name, as_json: Json = False) -> None:
     """List the imported profiles of a model."""
     rows = client_of(context).profiles(name)
     if as_json:
@@ -62,8 +62,8 @@ def list_profiles(context: typer.Context, name: Name, as_json: Json = False) -> 
     )
 
 
-@app.command("show")
-def show_profile(
+@app.command()
+def show(
     context: typer.Context,
     uuid: Annotated[str, typer.Argument(help="Id of the profile.")],
     as_json: Json = False,
@@ -76,8 +76,8 @@ def show_profile(
         _show(row)
 
 
-@app.command("delete")
-def delete_profile(
+@app.command()
+def delete(
     context: typer.Context, uuid: Annotated[str, typer.Argument(help="Id of the profile.")]
 ) -> None:
     """Delete an imported profile."""

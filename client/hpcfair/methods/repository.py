@@ -1,0 +1,136 @@
+"""Methods of the client for models and their files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Unpack
+
+from hpcfair import catalogue, fork, mlmodel, pid, publish, revision, snapshot
+from hpcfair.catalogue import Filters
+from hpcfair.exporters.registry import Examples
+from hpcfair.fork import Form, Reused
+from hpcfair.job import Job
+from hpcfair.methods.session import Session
+from hpcfair.publish import Publication
+from hpcfair.runtimes.base import Array
+from hpcfair.types import Finding, Hits, MLModel, Revision
+
+
+class RepositoryMethods(Session):
+    """Methods of the client for models and their files."""
+
+    def search(self, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]) -> Hits:
+        """Search for models by text and facts.
+
+        Args:
+            query: Words, ``"phrases"`` and filters such as ``task:image-classification`` or
+                ``latency:<5ms``.
+            limit: Maximum number of models returned; ``total`` of the result counts all.
+            filters: As in the query: ``task="regression"``, ``latency="<5ms"``; ``target="auto"``
+                is this machine's; see :class:`hpcfair.catalogue.Filters`. ``sort`` is one of
+                :data:`hpcfair.catalogue.Sort`, such as ``latency`` or ``downloads``.
+
+        Raises:
+            Invalid: the query is malformed, or has a filter, target or class that the hub does not
+                know; the message suggests a correction.
+        """
+        return catalogue.search(self.http, query, limit=limit, **filters)
+
+    def info(self, name: str) -> MLModel:
+        """Everything that the hub states about a model."""
+        return mlmodel.info(self.http, pid.locate(self.http, self.cache, name)[0])
+
+    def save(
+        self,
+        model: Any,
+        name: str,
+        *,
+        example_inputs: Examples | Array = None,
+        labels: Array | None = None,
+        **how: Unpack[Publication],
+    ) -> Revision:
+        """Publish a model; the hub inspects it and tunes it for its targets.
+
+        Saving an unchanged model creates no new revision.
+
+        Args:
+            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, a
+                scikit-learn estimator, or a PyTorch module. A PyTorch module is also published as
+                an exported program, so that PyTorch's own compiler is tried.
+            name: ``namespace/name``; created if it does not exist.
+            example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
+                and measures builds on them instead of on random numbers.
+            labels: Class of each sample, ``int64[n]``, if the first output is scores
+                ``[n, classes]``; builds then state their accuracy.
+            how: ``card`` (front matter of README.md: ``license`` is required unless the card has
+                it; ``title``, ``task``, ``library``, ``tags``, ``description``...), ``message``,
+                ``branch`` (created from the default branch if missing), ``visibility``
+                (``public`` or ``private``, for a new model; by default that of the namespace),
+                ``wait`` (for the inspection, on by default), ``timeout_s``.
+
+        Returns:
+            The new revision, or the current one if nothing changed.
+
+        Raises:
+            LicenseMissing: nothing was sent.
+            InvalidModelFile: the hub cannot use the file; ``code`` states the reason.
+            NotSupported: there is no exporter for this object.
+        """
+        return publish.save(
+            self.http, model, name, example_inputs=example_inputs, labels=labels, **how
+        )
+
+    def reuse(
+        self, name: str, *, as_: Form = "path", to: str | None = None, revision: str | None = None
+    ) -> Reused:
+        """Get the files of a model for further work, and optionally publish a copy.
+
+        Args:
+            as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``.
+            to: Also publish the files, unchanged, as this model. The hub records the copy and its
+                source. Publish a model that you trained further by :meth:`save`, with
+                ``base_model`` and ``base_model_relation: finetune`` in its card.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)
+
+    def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
+        """Copy the files of a revision into a folder.
+
+        Unchanged files are kept, and an interrupted download is resumed.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return snapshot.pull(self.http, self.cache, name, Path(folder), revision)
+
+    def revisions(self, name: str, revision_: str | None = None) -> Iterator[Revision]:
+        """History of a model, newest first."""
+        name, revision_ = pid.locate(self.http, self.cache, name, revision_)
+        return revision.revisions(self.http, name, revision_)
+
+    def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
+        """Findings in the card of a model, with lines of README.md."""
+        return mlmodel.findings(self.http, name, revision)
+
+    def locate(self, name: str, *, revision: str | None = None) -> tuple[str, str | None]:
+        """Resolve a persistent identifier to ``namespace/name`` and a version.
+
+        The version is a commit id, or ``revision`` for an identifier of all versions.
+        """
+        return pid.locate(self.http, self.cache, name, revision)
+
+    def register_doi(self, name: str, *, revision: str | None = None) -> Job:
+        """Register a permanent DOI for a version, if the hub has an account with DataCite.
+
+        After the job has succeeded, ``result["doi"]`` contains the DOI.
+
+        Raises:
+            Invalid: the hub registers no DOIs, or the metadata record is incomplete: see
+                ``fields``.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return Job(
+            self.http, self.http.post(f"{mlmodel.address(name)}/doi", {"revision": revision})
+        )
+
+    def delete(self, name: str) -> None:
+        """Delete a model with all its revisions, builds and records. This cannot be undone."""
+        self.http.json("DELETE", mlmodel.address(name))

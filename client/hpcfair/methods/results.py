@@ -1,0 +1,127 @@
+"""Methods of the client for what searches yield: builds and benchmark records."""
+
+from collections.abc import Iterator
+
+from hpcfair import hints, loaded, mlmodel, pid, record, reproduction, resolution
+from hpcfair.acceptance import Acceptance
+from hpcfair.loaded import Guard, Loaded
+from hpcfair.methods.session import Session
+from hpcfair.precisions import Tolerance
+from hpcfair.record import Record
+from hpcfair.reproduction import Reproduction
+from hpcfair.resolution import Resolution
+from hpcfair.types import Build
+
+
+class ResultMethods(Session):
+    """Methods of the client for what searches yield: builds and benchmark records."""
+
+    def load(  # noqa: PLR0913 - each is a decision of its own
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = "auto",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
+        verify: bool = False,
+        place_caller: bool | None = None,
+        signed: bool | None = None,
+        isolated: bool = False,
+    ) -> Loaded:
+        """Load the fastest trustworthy build for this machine.
+
+        Without a suitable build, the published model is loaded with a :class:`PlainModelWarning`.
+        If the hub is unreachable, its last answer is used with a :class:`StaleAnswerWarning`.
+
+        Args:
+            name: ``namespace/name``, or a persistent identifier of a model or of one version:
+                ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either.
+            revision: Branch, tag or commit id; default: the default branch.
+            target: ``auto``, another target that this machine supports, or ``None`` for the
+                published model.
+            tolerance: Accepted deviation from the float32 reference: ``exact`` (the default),
+                ``fp16``, ``bf16`` or ``int8``, each of which implies the stricter ones, or the
+                largest relative L2 error, such as 0.01.
+            min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
+            verify: Verify the digests of all files, even of unchanged ones.
+            place_caller: Whether the calling thread is kept off the processors of the runtime's
+                pinned workers during runs (Linux, ONNX Runtime, 0.5 ms or more; one thread at a
+                time). Default: unless ``taskset`` or the like restricted it; ``True``: also then.
+            signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``. A wrong signature
+                is refused in any case.
+            isolated: Run in a child process without network and without your files (Linux).
+
+        Raises:
+            ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
+            Untrusted: a signature is wrong, or missing although it is required.
+            MissingPackage: no runtime is installed; the hint names one.
+        """
+        acceptance = Acceptance.of(tolerance, min_accuracy)
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        model = loaded.load(
+            self.http,
+            self.cache,
+            name,
+            revision=revision,
+            target=target,
+            acceptance=acceptance,
+            guard=Guard(verify, signed, isolated),
+            place_caller=place_caller,
+        )
+        hints.show_hint(self.config.url, model.resolution)
+        return model
+
+    def resolve(
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = "auto",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
+    ) -> Resolution:
+        """The build that :meth:`load` would load."""
+        limits = Acceptance.of(tolerance, min_accuracy)
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return resolution.resolve(
+            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
+        )
+
+    def reproduce(
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = "auto",
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
+    ) -> Reproduction:
+        """Run a model on its test tensors on this machine and compare the outputs.
+
+        The arguments are those of :meth:`load`, whose build is run.
+
+        Raises:
+            BadInput: the revision has no test tensors.
+            MissingPackage: the ``onnx`` package is not installed.
+        """
+        limits = Acceptance.of(tolerance, min_accuracy)
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return reproduction.reproduce(
+            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
+        )
+
+    def builds(
+        self, name: str, *, revision: str | None = None, target: str | None = None
+    ) -> list[Build]:
+        """Published builds of a revision."""
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return mlmodel.builds(self.http, name, revision=revision, target=target)
+
+    def record(self, record_id: str) -> Record:
+        """A benchmark record, verified against its digest."""
+        return record.record(self.http, self.cache, record_id)
+
+    def records(self, *, name: str | None = None, target: str | None = None) -> Iterator[Record]:
+        """Benchmark records, newest first."""
+        return record.records(self.http, name=name, target=target)
