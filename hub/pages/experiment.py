@@ -1,6 +1,7 @@
 """Experiments with the schedules of an operator workload: ablation and cross-application."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -20,11 +21,12 @@ from registry.selectors.analysis.crossapplication import (
     cross_matrices,
     foreign_schedules_count,
 )
-from registry.selectors.analysis.jobworkload import open_experiments, workload_of
+from registry.selectors.analysis.jobworkload import open_experiments
+from registry.selectors.analysis.workload import workload_get
 from registry.services.analysis.ablation import ablation_submit
 from registry.services.analysis.crossapplication import cross_submit
 from registry.services.analysis.workloadjob import may_experiment
-from registry.tables import CrossApplication, ScheduleAblation, ScheduleTask
+from registry.tables import CrossApplication, Job, ScheduleAblation, ScheduleTask
 from registry.traces.errors import TraceError
 from registry.traces.names import WorkloadNames
 from registry.traces.sketch import Sketch
@@ -38,7 +40,7 @@ _FAILURES = {
 @page
 def experiments(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """The ablation of a workload's best schedule, and how schedules of other targets do."""
-    task = workload_of(request.user, str(uuid))
+    task = workload_get(request.user, str(uuid))
     context = {"section": "workloads", **experiments_context(request.user, task)}
     return render(request, "workload/experiments.html", context)
 
@@ -47,28 +49,24 @@ def experiments(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
 @require_POST
 def ablate(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """Queue an ablation."""
-    actor = signed_in(request)
-    task = workload_of(actor, str(uuid))
-    return act(
-        request,
-        f"{reverse('workload', args=[uuid])}#effects",
-        lambda: ablation_submit(actor=actor, task=task),
-        done="The ablation is queued.",
-    )
+    return _queue(request, uuid, ablation_submit, "effects", "The ablation is queued.")
 
 
 @page
 @require_POST
 def cross_apply(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """Queue a measurement of schedules of other targets."""
+    return _queue(request, uuid, cross_submit, "across", "The measurement is queued.")
+
+
+def _queue(
+    request: HttpRequest, uuid: UUID, submit: Callable[..., Job], section: str, done: str
+) -> HttpResponseBase:
+    """Queue a job on a workload and return to a section of its page."""
     actor = signed_in(request)
-    task = workload_of(actor, str(uuid))
-    return act(
-        request,
-        f"{reverse('workload', args=[uuid])}#across",
-        lambda: cross_submit(actor=actor, task=task),
-        done="The measurement is queued.",
-    )
+    task = workload_get(actor, str(uuid))
+    back = f"{reverse('workload', args=[uuid])}#{section}"
+    return act(request, back, lambda: submit(actor=actor, task=task), done=done)
 
 
 def experiments_context(actor: Actor, task: ScheduleTask) -> dict[str, Any]:

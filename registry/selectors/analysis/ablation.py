@@ -6,12 +6,7 @@ from django.db.models import F, QuerySet
 
 from registry.selectors.access import Actor, readable_jobs
 from registry.tables import Job, ScheduleAblation, ScheduleTask
-
-#: Columns of a comparison, as ``ablation_add`` takes them.
-COMPARISON_COLUMNS = (
-    "outcome", "failure_detail", "seconds", "best_seconds", "ratio", "ratio_low", "ratio_high",
-    "verdict", "duration_s",
-)  # fmt: skip
+from registry.tables.analysis.schedulecomparison import COMPARISON_COLUMNS
 
 
 def ablations_of_job(job: Job) -> list[dict[str, Any]]:

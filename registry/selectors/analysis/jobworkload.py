@@ -5,28 +5,12 @@ from typing import Any
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
-from registry.selectors.access import Actor, readable_jobs, readable_revisions
+from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.storage.blob import blob_open
 from registry.states import WORKLOAD_JOBS, JobState
-from registry.tables import Graph, Job, ScheduleTask, ScheduleTrial, ScheduleUse
+from registry.tables import Job, ScheduleTask, ScheduleTrial
 
 _OPEN = (JobState.QUEUED, JobState.LEASED)
-
-
-def workload_of(actor: Actor, uuid: str) -> ScheduleTask:
-    """The workload of that UUID, if a model uses it that ``actor`` may read.
-
-    Raises ``NotFound``: ``workload_not_found``.
-    """
-    rows = ScheduleTask.objects.filter(uuid=parse_uuid(uuid)).select_related("target", "source")
-    if actor is not None:
-        graphs = Graph.objects.filter(revision__in=readable_revisions(actor))
-        used = ScheduleUse.objects.filter(graph_hash__in=graphs.values("graph_hash"))
-        rows = rows.filter(pk__in=used.values("task"))
-    task = rows.first()
-    if task is None:
-        raise NotFound("workload_not_found", f"There is no workload {uuid[:64]!r}.")
-    return task
 
 
 def task_of_job(job: Job) -> ScheduleTask:

@@ -10,16 +10,17 @@ from registry.selectors.access import Actor
 from registry.selectors.analysis.crossapplication import foreign_schedules
 from registry.selectors.analysis.jobworkload import best_trials_of
 from registry.selectors.work.target import targets_served
-from registry.services.analysis.ablation import (
-    CHOICES,
-    COMPARED,
-    COMPARED_OPTIONAL,
+from registry.services.analysis.schedulecomparison import (
+    check_comparison,
     compared_trial,
     comparison_columns,
-    workloads_by_time,
 )
-from registry.services.analysis.workloadjob import open_job, workload_job, writable_revision
-from registry.services.results.columns import check_columns
+from registry.services.analysis.workloadjob import (
+    open_job,
+    workload_job,
+    workloads_by_time,
+    writable_revision,
+)
 from registry.services.work.lease import held_job
 from registry.states import JobKind
 from registry.tables import CrossApplication, Job, ScheduleTask
@@ -35,7 +36,7 @@ def cross_application_add(
     trial on the other target as ``source``. Raises as
     :func:`registry.services.analysis.ablation.ablation_add`.
     """
-    check_columns(application, COMPARED | {"source"}, COMPARED_OPTIONAL, CHOICES)
+    check_comparison(application, frozenset({"source"}))
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         best = compared_trial(job, application)

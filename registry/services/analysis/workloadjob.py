@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from registry.errors import Forbidden, Invalid
 from registry.selectors.access import Actor, memberships, person, require_scope, scope_covers
 from registry.selectors.analysis.jobworkload import best_trials_of
+from registry.selectors.results.graph import graph_of
 from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_create
 from registry.services.work.plan import BACKGROUND_PRIORITY
@@ -18,6 +19,8 @@ from registry.validation.search import check_search
 
 _OPEN = (JobState.QUEUED, JobState.LEASED)
 _PERSON_PRIORITY = 100
+#: Workloads of a network whose schedules are analysed after a search: those with most time.
+MOST_WORKLOADS = 3
 #: Behind searches for schedules and studies of passes.
 ANALYSIS_PRIORITY = BACKGROUND_PRIORITY + 10
 
@@ -109,3 +112,18 @@ def _revisions(actor: Actor, task: ScheduleTask) -> QuerySet[Revision]:
         may_write = memberships(user).filter(role__in=[Role.WRITE, Role.ADMIN])
         rows = rows.filter(mlmodel__namespace__in=may_write.values("namespace"))
     return rows
+
+
+def workloads_by_time(job: Job) -> list[ScheduleTask]:
+    """The workloads of the job's network on its target with a confirmed schedule, that with the
+    largest share of the time first; at most :data:`MOST_WORKLOADS`."""
+    graph = graph_of(job.revision)
+    if graph is None or job.target is None or not job.target.enabled:
+        return []
+    uses = ScheduleUse.objects.filter(graph_hash=graph.graph_hash, task__target=job.target)
+    calls = dict(uses.values_list("task", "calls"))
+    best = best_trials_of(calls)
+    times = {pk: calls[pk] * (row.confirmed_s or 0.0) for pk, row in best.items()}
+    chosen = sorted(times, key=lambda pk: (-times[pk], pk))[:MOST_WORKLOADS]
+    rows = ScheduleTask.objects.select_related("target").in_bulk(chosen)
+    return [rows[pk] for pk in chosen]

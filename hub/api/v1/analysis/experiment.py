@@ -14,7 +14,7 @@ from hub.api.v1.work.job import JOB_EXAMPLE, JobSerializer, jobs_data
 from hub.api.views import ApiView, Strict, body_of
 from registry.selectors.analysis.ablation import ablations_of
 from registry.selectors.analysis.crossapplication import cross_applications_of
-from registry.selectors.analysis.jobworkload import workload_of
+from registry.selectors.analysis.workload import workload_get
 from registry.services.analysis.ablation import ablation_submit
 from registry.services.analysis.crossapplication import cross_submit
 from registry.states import TrialOutcome, Verdict
@@ -116,7 +116,7 @@ class AblationsView(ApiView):
     def get(self, request: Request, uuid: UUID) -> Response:
         """Fetch the newest ablation of a workload: its best schedule with one decision reverted
         each, after a control."""
-        task = workload_of(request.user, str(uuid))
+        task = workload_get(request.user, str(uuid))
         return Response(AblationsSerializer({"items": ablations_of(request.user, task)}).data)
 
     @extend_schema(
@@ -128,7 +128,7 @@ class AblationsView(ApiView):
         """Queue an ablation of a workload's best schedule, for those who may write to a model that
         uses it. An open one is returned instead."""
         actor = signed_in(request)
-        task = workload_of(actor, str(uuid))
+        task = workload_get(actor, str(uuid))
         job = ablation_submit(actor=actor, task=task, parameters=_parameters(request))
         return Response({"items": jobs_data([job])}, status=202)
 
@@ -139,7 +139,7 @@ class CrossApplicationsView(ApiView):
     )
     def get(self, request: Request, uuid: UUID) -> Response:
         """Fetch how the best schedules of a workload on each target do on the others."""
-        task = workload_of(request.user, str(uuid))
+        task = workload_get(request.user, str(uuid))
         rows = cross_applications_of(request.user, task)
         return Response(CrossApplicationsSerializer({"items": rows}).data)
 
@@ -151,6 +151,6 @@ class CrossApplicationsView(ApiView):
     def post(self, request: Request, uuid: UUID) -> Response:
         """Queue a measurement of the best schedules of other targets on this workload's target."""
         actor = signed_in(request)
-        task = workload_of(actor, str(uuid))
+        task = workload_get(actor, str(uuid))
         job = cross_submit(actor=actor, task=task, parameters=_parameters(request))
         return Response({"items": jobs_data([job])}, status=202)
