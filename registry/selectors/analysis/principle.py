@@ -97,6 +97,12 @@ def principles_for_search(anchors: Sequence[str]) -> list[dict[str, Any]]:
     return list(rows.order_by("id").values_list("statement", flat=True))
 
 
+def published_anchors() -> list[str]:
+    """Anchors that have published principles, by name."""
+    rows = Principle.objects.filter(status=PrincipleStatus.PUBLISHED)
+    return list(rows.order_by("anchor").values_list("anchor", flat=True).distinct())
+
+
 def examined_anchors() -> list[str]:
     """Anchors whose workloads everybody may see have enough trials, by name."""
     rows = _public_trials().values("task__anchor", "task")

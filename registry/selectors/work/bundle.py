@@ -12,8 +12,10 @@ from hpcfair.tickets import FileTicket, JobTicket, parse_test_path
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, require_staff
+from registry.selectors.analysis.jobworkload import task_of_job
+from registry.selectors.analysis.principle import published_anchors
 from registry.selectors.results.graph import graph_of
-from registry.states import JobKind
+from registry.states import WORKLOAD_JOBS, JobKind
 from registry.storage import blob_store
 from registry.tables import (
     Graph,
@@ -27,7 +29,14 @@ from registry.tables import (
 )
 
 #: Kinds of jobs that can be exported. The others are done by the hub, or a person waits for them.
-BUNDLED_KINDS = (JobKind.TUNE, JobKind.SCHEDULE, JobKind.PASSES, JobKind.REPRODUCE)
+BUNDLED_KINDS = (
+    JobKind.TUNE,
+    JobKind.SCHEDULE,
+    JobKind.ABLATE,
+    JobKind.CROSS,
+    JobKind.PASSES,
+    JobKind.REPRODUCE,
+)
 #: Upper bounds on toolchains of a network and on operator workloads whose trials are exported.
 _TOOLCHAINS, _WORKLOADS = 20, 200
 
@@ -81,13 +90,14 @@ def reads_of(job: Job) -> list[Read]:
 
 def files_of(ticket: JobTicket, answers: Mapping[str, Any]) -> list[BundledBlob]:
     """The files of a job's network, its published test tensors, and small files beside it. None for
-    a reproduction whose network has stored test tensors.
+    a job on a workload, which reads its source, and for a reproduction whose network has stored
+    test tensors.
 
     Args:
         answers: Answers to the job's reads, by operation.
     """
     graph = ticket.graph
-    if graph is None or answers.get("tests_of_job"):
+    if graph is None or ticket.kind in WORKLOAD_JOBS or answers.get("tests_of_job"):
         return []
     forms = [form["path"] for form in graph.forms]
     paths = {graph.path, *graph.external_data, *forms, _SAMPLES}
@@ -151,6 +161,16 @@ def _workloads(job: Job, graph: Graph) -> list[Read]:
     ]
 
 
+def _workload(job: Job, _: Graph) -> list[Read]:
+    """Trials of the workload that the job is about."""
+    task = task_of_job(job)
+    return [("schedule_trials", {"toolchain": task.toolchain, "key": task.key})]
+
+
+def _principles(_: Job, __: Graph) -> list[Read]:
+    return [("principles", {"anchors": [anchor]}) for anchor in published_anchors()]
+
+
 def _portfolios(job: Job, graph: Graph) -> list[Read]:
     rows = PassPortfolio.objects.filter(
         target=job.target_id, architecture_class=graph.architecture_class
@@ -185,7 +205,20 @@ _READS: dict[JobKind, tuple[Callable[[Job, Graph], list[Read]], ...]] = {
         _schedules,
         _portfolios,
     ),
-    JobKind.SCHEDULE: (_own("schedule_trials_of_job"), _workloads),
+    JobKind.SCHEDULE: (_own("schedule_trials_of_job"), _workloads, _principles),
+    JobKind.ABLATE: (
+        _own("workload_of_job", "schedule_trials_of_job", "ablations_of_job"),
+        _workload,
+    ),
+    JobKind.CROSS: (
+        _own(
+            "workload_of_job",
+            "schedule_trials_of_job",
+            "foreign_schedules_of_job",
+            "cross_applications_of_job",
+        ),
+        _workload,
+    ),
     JobKind.PASSES: (_schedules, _portfolios, _pass_trials),
     JobKind.REPRODUCE: (_own("builds_of_job", "outcomes_of_job", "tests_of_job", "roof_tools"),),
 }

@@ -76,7 +76,8 @@ def plan_cross_applications(*, job_uuid: str) -> list[Job]:
     """Queue cross-applications of the workloads with most time of the network whose schedules a
     job searched: on its target, and on the others that are online, of what was not measured yet."""
     job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
-    served = set(targets_served().values_list("pk", flat=True))
+    # A device without a network, which works from bundles, is never online.
+    served = {*targets_served().values_list("pk", flat=True), job.target_id}
     jobs: list[Job] = []
     for task in workloads_by_time(job):
         same = ScheduleTask.objects.filter(

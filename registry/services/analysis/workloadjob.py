@@ -18,7 +18,8 @@ from registry.tables import Graph, Job, Revision, ScheduleTask, ScheduleUse
 from registry.validation.search import check_search
 
 _OPEN = (JobState.QUEUED, JobState.LEASED)
-_PERSON_PRIORITY = 100
+#: Behind searches that people submit: experiments explain a model, they do not make it faster.
+_PERSON_PRIORITY = 200
 #: Workloads of a network whose schedules are analysed after a search: those with most time.
 MOST_WORKLOADS = 3
 #: Behind searches for schedules and studies of passes.

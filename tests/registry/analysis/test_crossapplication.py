@@ -163,3 +163,12 @@ def test_they_are_planned_on_every_target_with_a_schedule_once(
 def test_without_another_target_none_is_planned(wide: ScheduleTrial) -> None:
     assert wide.job is not None
     assert plan_cross_applications(job_uuid=str(wide.job.uuid)) == []
+
+
+def test_they_are_planned_for_a_device_that_is_never_online(
+    wide: ScheduleTrial, narrow: ScheduleTrial
+) -> None:
+    assert wide.job is not None
+    Device.objects.update(last_seen_at=None)
+    planned = plan_cross_applications(job_uuid=str(wide.job.uuid))
+    assert [job.target.slug for job in planned if job.target] == [WIDE]

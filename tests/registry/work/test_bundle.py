@@ -17,19 +17,34 @@ from hpcfair.trust.keylist import read_list
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
 from registry.selectors.storage.blob import blobs_unreferenced
 from registry.selectors.work.bundle import bundle_get, bundles
+from registry.services.analysis.ablation import ablation_submit
+from registry.services.analysis.crossapplication import cross_submit
 from registry.services.results.trial import trial_add
 from registry.services.storage.gc import gc
 from registry.services.trust.key import current_key
 from registry.services.work.bundle import bundle_cancel, bundle_export
 from registry.services.work.job import job_submit
-from registry.services.work.operations import job_write
+from registry.services.work.operations import job_read, job_write
 from registry.services.work.reaper import job_reap
 from registry.states import BundleState, DeviceState, JobKind, JobState
-from registry.tables import AuditEntry, Blob, Device, Job, JobBundle, Target, User
+from registry.tables import (
+    AuditEntry,
+    Blob,
+    Device,
+    Job,
+    JobBundle,
+    Principle,
+    PrincipleStatus,
+    RoofSet,
+    ScheduleTrial,
+    Target,
+    User,
+)
 from tests.bundles import answers_in, export, key_of, payload_of
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.programs import needs
 from tests.registry import shopfloor
+from tests.registry.analysis.workloads import searched
 
 pytestmark = [pytest.mark.django_db, needs("cryptography")]
 
@@ -95,6 +110,69 @@ def test_a_bundle_contains_earlier_trials_of_a_search(
     assert [one["ratio"] for one in answer["history", "b" * 64]] == [0.8]
     assert answer["experience", "b" * 64] == []
     assert len(answer["experience", NO_SEARCH_KEY]) == 1
+
+
+def answers_of(path: Path, job: str) -> dict[str, Any]:
+    """Reads of a job, as their names with the values of their parameters, to the answers."""
+    document = answers_in(path)
+    return {
+        " ".join([one["name"], *map(str, one["parameters"].values())]): document["values"][
+            one["value"]
+        ]
+        for one in document["answers"][job]
+    }
+
+
+def device_of(trial: ScheduleTrial, tmp_path: Path) -> Device:
+    """The device that found a schedule, with a key."""
+    device = Device.objects.get(target=trial.task.target)
+    key_of(device, tmp_path / "agent")
+    return device
+
+
+def test_an_experiment_is_exported_with_all_that_it_reads(tmp_path: Path) -> None:
+    best = searched()
+    other = searched(target="x86-64-v3", decisions=[[2, [1, 4, 2, 8]], [3, 1]])
+    jobs = [submit(actor=None, task=best.task) for submit in (ablation_submit, cross_submit)]
+    row = export(device_of(best, tmp_path), tmp_path / "jobs")
+    assert set(row.claims) == {str(job.uuid) for job in jobs}
+    for job in jobs:
+        answers = answers_of(tmp_path / "jobs", str(job.uuid))
+        assert answers["workload_of_job"]["key"] == best.task.key
+        (trial,) = answers[f"schedule_trials {best.task.toolchain} {best.task.key}"]
+        assert (trial["digest"], bool(trial["confirmed"])) == (best.digest, True)
+    assert answers["foreign_schedules_of_job"][0]["trial"] == str(other.uuid)
+    # A compiler needs the workload, not the network.
+    blobs = {one["sha256"] for one in payload_of(row.envelope)["blobs"]}
+    assert blobs == {row.answers_id}
+
+
+def test_a_search_for_schedules_is_exported_with_published_principles(tmp_path: Path) -> None:
+    best = searched()
+    assert best.job is not None
+    statement = {"anchor": best.task.anchor, "trait": {"kind": "unroll"}, "is_wanted": True}
+    Principle.objects.create(
+        identifier="e" * 64, statement=statement, method={}, anchor=best.task.anchor,
+        status=PrincipleStatus.PUBLISHED, changed_at=timezone.now(),
+    )  # fmt: skip
+    job = job_submit(
+        actor=None, kind=JobKind.SCHEDULE, revision=best.job.revision, target=best.task.target
+    )
+    export(device_of(best, tmp_path), tmp_path / "jobs")
+    answers = answers_of(tmp_path / "jobs", str(job.uuid))
+    assert answers[f"principles ['{best.task.anchor}']"] == [statement]
+
+
+def test_the_roofs_of_a_device_are_answered_as_over_http(
+    alice: User, device: Device, tmp_path: Path
+) -> None:
+    for number in range(2):
+        RoofSet.objects.create(device=device, tools_sha256=f"{number}" * 64, took_s=1.0)
+    job = submit(alice)
+    export(device, tmp_path / "jobs")
+    over_http = job_read(job_uuid=str(job.uuid), fence=1, name="roof_tools", parameters={})
+    assert over_http == ["1" * 64, "0" * 64]
+    assert answers_of(tmp_path / "jobs", str(job.uuid))["roof_tools"] == over_http
 
 
 def test_a_bundle_holds_as_many_jobs_as_its_budget(alice: User, device: Device) -> None:

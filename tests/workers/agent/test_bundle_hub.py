@@ -23,6 +23,7 @@ from tests.bundles import export, key_of, write_results
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.programs import needs
 from tests.registry import shopfloor
+from tests.registry.analysis.roofs import columns, compute
 from workers.agent.bundle import hub as bundle_hub
 from workers.agent.bundle.answers import BundleAnswers
 from workers.agent.bundle.hub import BundleClock, BundleHub
@@ -180,11 +181,20 @@ def test_a_wrong_clock_does_not_date_results(
     assert abs(clock.now() - start) < timedelta(hours=1)
 
 
+def test_roofs_that_another_job_of_the_bundle_measured_are_known(carried: Carried) -> None:
+    measured = columns([compute()])
+    carried.journal.write("another", 1, "roofs_store", measured)
+    carried.journal.write("another", 1, "trial_add", {"trial": shopfloor.trial(1)})
+    assert carried.hub.read("roof_tools") == [measured["tools_sha256"]]
+    assert carried.hub.read("trials_of_job") == []
+
+
 def test_parameters_unknown_to_the_hub_have_empty_answers(carried: Carried) -> None:
     reads: dict[str, dict[str, Any]] = {
         "schedules_similar": {"toolchain": "x", "key": "d" * 64},
         "class_trials": {"backend": "tvm", "toolchain": "x", "architecture_class": "plain-cnn"},
         "history": {"search_key": "d" * 64},
+        "principles": {"anchors": ["conv2d_nhwc", "dense"]},
     }
     for name, parameters in reads.items():
         assert carried.hub.read(name, **parameters) == []

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from registry.selectors.analysis.ablation import ablations_of
 from registry.selectors.work.bundle import bundle_pieces
 from registry.services.trust.key import current_key
 from registry.services.work.bundle import bundle_export
@@ -22,7 +23,17 @@ from registry.services.work.bundleidentity import bundle_enrol
 from registry.services.work.bundleimport import bundle_import
 from registry.services.work.job import job_submit
 from registry.states import DeviceState, JobKind, JobState
-from registry.tables import Build, Device, Job, JobBundle, MLModel, Record, Trial, User
+from registry.tables import (
+    Build,
+    Device,
+    Job,
+    JobBundle,
+    MLModel,
+    Record,
+    ScheduleTask,
+    Trial,
+    User,
+)
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.programs import needs
 from workers.jobs import run
@@ -81,9 +92,9 @@ def enrolled(state: Path, folder: Path) -> Device:
     return bundle_enrol(actor=None, path=folder / "identity")
 
 
-def submit(alice: User, device: Device) -> Job:
+def submit(alice: User, device: Device, **shape: int) -> Job:
     """A short search of an inspected network."""
-    files = {"README.md": readme(), "model.onnx": tiny_onnx()}
+    files = {"README.md": readme(), "model.onnx": tiny_onnx(**shape)}
     mlmodel = make_mlmodel("alice/net", actor=alice, files=files)
     run.drain([JobKind.INSPECT], here=None)
     revision = MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
@@ -145,6 +156,39 @@ def test_a_search_is_killed_continued_and_imported(alice: User, tmp_path: Path) 
     assert bundle_import(actor=None, path=out).report == done.report
     assert (Trial.objects.count(), Record.objects.count(), Build.objects.count()) == counts
     assert Device.objects.get(pk=row.device_id).state == DeviceState.ACTIVE
+
+
+@needs("cc")
+def test_schedules_are_searched_and_ablated(alice: User, tmp_path: Path, settings: Any) -> None:
+    """Both jobs travel: the ablation is planned when the results of the search are imported."""
+    settings.SCHEDULE_S = settings.ABLATION_S = 600
+    state = tmp_path / "agent"
+    device = enrolled(state, tmp_path)
+    search = submit(alice, device, features=64, classes=64)
+    Job.objects.all().delete()
+    job_submit(
+        actor=None, kind=JobKind.SCHEDULE, revision=search.revision, target=device.target,
+        parameters={"trials": 6},
+    )  # fmt: skip
+    carry(device, state, tmp_path / "searched")
+    task = ScheduleTask.objects.filter(trials__confirmed_at__isnull=False).latest("flops")
+    ablations = Job.objects.filter(kind=JobKind.ABLATE, parameters__workload=str(task.uuid))
+    Job.objects.exclude(pk=ablations.get().pk).filter(state=JobState.QUEUED).delete()
+    carry(device, state, tmp_path / "ablated")
+    assert ablations.get().state == JobState.SUCCEEDED, ablations.get().failure_detail
+    control, *rows = ablations_of(None, task)
+    assert (control.position, control.outcome) == (-1, "measured")
+    assert any(row.outcome == "measured" for row in rows)
+
+
+def carry(device: Device, state: Path, folder: Path) -> None:
+    """Export the jobs of a device, do them and import the results, all of which succeed."""
+    folder.mkdir()
+    export(device, folder / "jobs")
+    keyid = current_key()[1].keyid
+    agent(state, "run", folder / "jobs", folder / "results", "--trust", keyid)
+    done = bundle_import(actor=None, path=folder / "results")
+    assert {one["outcome"] for one in done.report} == {"succeeded"}, done.report
 
 
 def test_jobs_that_do_not_fit_are_left_or_handed_back(alice: User, tmp_path: Path) -> None:

@@ -11,12 +11,15 @@ from workers.device.errors import HubError
 Writes = Sequence[tuple[str, dict[str, Any]]]
 _Row = dict[str, Any]
 
+#: Reads about the device, whose answers contain what all jobs of the bundle have written.
+OF_DEVICE = frozenset({"roof_tools"})
 #: Answers for parameters that the hub has no data for.
 _EMPTY_ANSWERS: dict[str, Any] = {
     "history": [],
     "schedules_best": [],
     "schedules_similar": [],
     "schedule_trials": [],
+    "principles": [],
     "class_trials": [],
     "pass_trials_of_job": [],
     "portfolio_of": {},
@@ -52,10 +55,12 @@ class BundleAnswers:
         self._answers: Mapping[str, Sequence[_Row]] = document["answers"]
 
     def answer(self, job: str, name: str, parameters: _Row, writes: Writes) -> Any:
-        """The answer to a read of a job that has made ``writes``. Raises HubError if the bundle has
-        none."""
+        """The answer to a read of a job after ``writes``: its own, for :data:`OF_DEVICE` those of
+        all jobs. Raises HubError if the bundle has none."""
         if name == "portfolio_of":
             stored = self._portfolio(job, parameters)
+        elif name == "principles":
+            stored = self._principles(job, parameters)
         else:
             stored = self._stored(job, name, parameters)
         merge = _MERGES.get(name)
@@ -78,6 +83,14 @@ class BundleAnswers:
             one = parameters | {"toolchains": {backend: toolchain}}
             portfolios |= self._stored(job, "portfolio_of", one)
         return portfolios
+
+    def _principles(self, job: str, parameters: _Row) -> list[_Row]:
+        """The principles of all anchors; the bundle has those of each by itself."""
+        return [
+            principle
+            for anchor in parameters["anchors"]
+            for principle in self._stored(job, "principles", {"anchors": [anchor]})
+        ]
 
 
 def _trials(stored: list[_Row], _: _Row, writes: Writes) -> list[_Row]:
@@ -121,6 +134,19 @@ def _with_confirmation(row: _Row, confirmed: Mapping[tuple[str, str], _Row]) -> 
     }
 
 
+def _ablations(stored: list[_Row], _: _Row, writes: Writes) -> list[_Row]:
+    return [*stored, *(columns["ablation"] for columns in _columns_of("ablation_add", writes))]
+
+
+def _cross_applications(stored: list[_Row], _: _Row, writes: Writes) -> list[_Row]:
+    rows = _columns_of("cross_application_add", writes)
+    return [*stored, *(columns["application"] for columns in rows)]
+
+
+def _roof_tools(stored: list[str], _: _Row, writes: Writes) -> list[str]:
+    return [*stored, *(columns["tools_sha256"] for columns in _columns_of("roofs_store", writes))]
+
+
 def _outcomes(stored: dict[str, str], _: _Row, writes: Writes) -> dict[str, str]:
     rows = _columns_of("reproduction_add", writes)
     return stored | {columns["build"]: columns["outcome"] for columns in rows}
@@ -152,6 +178,9 @@ _MERGES: dict[str, Callable[[Any, _Row, Writes], Any]] = {
     "class_trials": _class_trials,
     "schedule_trials_of_job": _own_schedule_trials,
     "schedule_trials": _schedule_trials,
+    "ablations_of_job": _ablations,
+    "cross_applications_of_job": _cross_applications,
+    "roof_tools": _roof_tools,
     "outcomes_of_job": _outcomes,
     "tests_of_job": _tests,
 }

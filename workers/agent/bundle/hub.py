@@ -12,7 +12,7 @@ from hpcfair.bundle import BundleInvalid
 from hpcfair.bundlefile import BundleFile
 from hpcfair.digest import sha256_of_json
 from hpcfair.tickets import FileTicket, JobTicket
-from workers.agent.bundle.answers import BundleAnswers, tensor_ticket
+from workers.agent.bundle.answers import OF_DEVICE, BundleAnswers, tensor_ticket
 from workers.agent.bundle.journal import BundleJournal
 from workers.agent.stop import Stop
 from workers.device.errors import HubError
@@ -78,7 +78,9 @@ class BundleHub:
 
     def read(self, name: str, **parameters: Any) -> Any:
         job = self._ticket.job_uuid
-        return self._answers.answer(job, name, parameters, self._journal.entries(job).writes)
+        own = self._journal.entries(job).writes
+        writes = self._journal.writes() if name in OF_DEVICE else own
+        return self._answers.answer(job, name, parameters, writes)
 
     def write(self, name: str, **columns: Any) -> Any:
         """Store a write in the journal; returns the hub's reply, except for values that only

@@ -106,6 +106,10 @@ class BundleJournal:
         """The entries of a job. Callers must not change them."""
         return self._jobs.setdefault(job, JobEntries())
 
+    def writes(self) -> list[tuple[str, dict[str, Any]]]:
+        """Names and columns of the writes of all jobs, by job."""
+        return [write for job in self._jobs.values() for write in job.writes]
+
     def begin(self, job: str, fence: int) -> int:
         """Record a start; returns how often the job was started."""
         self._append({"job": job, "fence": fence, "begin": self.entries(job).starts + 1})
