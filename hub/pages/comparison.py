@@ -1,7 +1,5 @@
 """Builds compared over models, targets, backends and tolerance classes."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import render
 
 from hub.pages.comparisonchart import group_bars, target_charts
+from hub.pages.download import csv_download
 from hub.pages.figuretext import figure_text
 from hub.pages.rooflinepanel import RooflinePanel, roofline_panel
 from hub.pages.views import page
@@ -227,10 +226,7 @@ def _json(request: HttpRequest, view: ComparisonContents) -> HttpResponse:
 def _csv(request: HttpRequest, view: ComparisonContents) -> HttpResponse:
     is_groups = request.GET.get("table") == "groups"
     rows = group_rows(view.groups) if is_groups else build_rows(view.comparison)
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
     name = "groups" if is_groups else "builds"
-    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="comparison-{name}.csv"'
+    answer = csv_download(f"comparison-{name}.csv", rows)
     answer["Link"] = f'<{_permalink(request)}>; rel="describedby"'
     return answer

@@ -1,6 +1,5 @@
 """Imported profiles: what others measured, on the network of a model."""
 
-import csv
 import io
 from typing import Any
 from urllib.parse import urlencode
@@ -9,15 +8,16 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from hub.pages import chart
 from hub.pages.addresses import address, newest_first
+from hub.pages.download import csv_download, json_download
 from hub.pages.frame import frame, repository_page
-from hub.pages.profileexport import csv_rows, json_document, trace_document
+from hub.pages.profileexport import csv_rows, json_document, provenance, trace_document
 from hub.pages.topology import network_panel
 from hub.pages.views import page, signed_in
 from hub.templatetags.figures import percent
@@ -44,7 +44,6 @@ from registry.tables import ImportedCall, ImportedProfile, MLModel, Profile
 #: Calls, and groups of nodes of a comparison, on the page; the exports have all.
 _CALLS, _GROUPS = 100, 40
 _FORM_TEXT = 2000
-_ENDINGS = {"json": ".json", "trace": ".trace.json", "csv": ".csv"}
 _GRADES = ("exact", "inferred", "shared")
 
 
@@ -216,17 +215,12 @@ def _export(
     request: HttpRequest, row: ImportedProfile, calls: list[ImportedCall]
 ) -> HttpResponse | None:
     url = request.build_absolute_uri(reverse("imported-profile", args=[row.uuid]))
+    file_name = f"profile-{str(row.uuid)[:8]}"
     match request.GET.get("format"):
         case "json":
-            response: HttpResponse = JsonResponse(json_document(row, calls, url))
+            return json_download(f"{file_name}.json", json_document(row, calls, url))
         case "trace":
-            response = JsonResponse(trace_document(row, calls, url))
+            return json_download(f"{file_name}.trace.json", trace_document(row, calls, url))
         case "csv":
-            text = io.StringIO()
-            csv.writer(text).writerows(csv_rows(row, calls, url))
-            response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-        case _:
-            return None
-    name = f"profile-{str(row.uuid)[:8]}{_ENDINGS[request.GET['format']]}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+            return csv_download(f"{file_name}.csv", csv_rows(calls), provenance(row, url))
+    return None

@@ -4,18 +4,16 @@ Each names the page, the build, its record, the tools and the environment, so th
 from it can be traced back.
 """
 
-import csv
 import gzip
-import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from hub.pages.addresses import address
+from hub.pages.download import csv_download, download, json_download
 from registry.selectors.analysis.performance import Group, Performance
 from registry.tables import Kernel, Record
 
@@ -29,28 +27,23 @@ FORMATS = {
 }
 #: Group, label, operations per second.
 ExportRow: TypeAlias = tuple[Group, str, float | None]
-_TYPES = {"csv": "text/csv; charset=utf-8", "schedules": "application/gzip"}
-_ENDINGS = {"csv": "csv", "schedules": "json.gz"}
 
 
 def exported(request: HttpRequest, subject: Performance, rows: Sequence[ExportRow]) -> HttpResponse:
     """The export that the parameter ``format`` of the address names."""
     name = request.GET["format"]
     source = source_of(subject)
+    mlmodel = subject.build.graph.revision.mlmodel
+    file_name = f"{mlmodel.name}-{subject.build.target.slug}-{name}"
     match name:
         case "csv":
-            content: bytes | str = _csv(rows, source)
+            return csv_download(f"{file_name}.csv", _table(rows), source)
         case "schedules":
             document = {"source": source, "records": _schedules(subject)}
             content = gzip.compress(json.dumps(document).encode(), mtime=0)
-        case _:
-            made = {"json": _groups, "trace": _trace, "nodedata": _node_data}[name](subject, rows)
-            content = json.dumps({"source": source, **made}, indent=1)
-    answer = HttpResponse(content, content_type=_TYPES.get(name, "application/json"))
-    mlmodel = subject.build.graph.revision.mlmodel
-    file = f"{mlmodel.name}-{subject.build.target.slug}-{name}.{_ENDINGS.get(name, 'json')}"
-    answer.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(file)}"
-    return answer
+            return download(f"{file_name}.json.gz", content, "application/gzip")
+    made = {"json": _groups, "trace": _trace, "nodedata": _node_data}[name](subject, rows)
+    return json_download(f"{file_name}.json", {"source": source, **made})
 
 
 def source_of(subject: Performance) -> dict[str, Any]:
@@ -76,23 +69,16 @@ def source_of(subject: Performance) -> dict[str, Any]:
     }
 
 
-def _csv(rows: Sequence[ExportRow], source: dict[str, Any]) -> str:
-    text = io.StringIO()
-    for key, value in source.items():
-        shown = value if isinstance(value, str) else json.dumps(value)
-        text.write(f"# {key}: {' '.join(str(shown).splitlines())}\n")
-    writer = csv.writer(text, lineterminator="\n")
-    columns = list(_columns(rows[0])) if rows else []
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(value) for value in _columns(row).values()])
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """A value for a spreadsheet, which would run texts that begin like a formula."""
-    text = " ".join(map(str, value)) if isinstance(value, list) else value
-    return f"'{text}" if isinstance(text, str) and text[:1] in "=+-@\t\r" and text else text
+def _table(rows: Sequence[ExportRow]) -> Iterator[list[Any]]:
+    """The names of the columns, then a row for each group; lists as words."""
+    columns = [_columns(row) for row in rows]
+    if columns:
+        yield list(columns[0])
+    for row in columns:
+        yield [
+            " ".join(map(str, value)) if isinstance(value, list) else value
+            for value in row.values()
+        ]
 
 
 def _columns(row: ExportRow) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Principles: what fast schedules of an operator share."""
 
-import csv
-import io
 import json
 from typing import Any
 
@@ -11,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
+from hub.pages.download import csv_download
 from hub.pages.views import page
 from registry.errors import Invalid
 from registry.selectors.analysis.principle import (
@@ -98,13 +97,8 @@ def _document(
 
 
 def _csv(row: Principle, evidence: dict[str, Any]) -> HttpResponse:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    writer.writerows([[each[name] for name in _COLUMNS] for each in evidence["workloads"]])
-    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    name = f"principle-{row.identifier[:12]}.csv"
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    rows = [[each[name] for name in _COLUMNS] for each in evidence["workloads"]]
+    answer = csv_download(f"principle-{row.identifier[:12]}.csv", [_COLUMNS, *rows])
     answer["Link"] = f'<{_address(row)}>; rel="describedby"'
     return answer
 

@@ -50,18 +50,13 @@ def json_document(row: ImportedProfile, calls: Sequence[ImportedCall], url: str)
     }
 
 
-def csv_rows(
-    row: ImportedProfile, calls: Sequence[ImportedCall], url: str
-) -> Iterator[Sequence[object]]:
-    """A row for each call; provenance as lines that begin with ``#``. Texts that spreadsheets would
-    take for a formula begin with an apostrophe."""
-    for key, value in provenance(row, url).items():
-        yield (f"# {key}: {str(value).replace(chr(10), ' ')}",)
+def csv_rows(calls: Sequence[ImportedCall]) -> Iterator[Sequence[object]]:
+    """The names of the columns, then a row for each call."""
     yield (*_COLUMNS, "nodes", "grades")
     for call in calls:
         nodes = " ".join(str(node["index"]) for node in call.nodes)
         grades = " ".join(node["grade"] for node in call.nodes)
-        yield (*(_plain(getattr(call, column)) for column in _COLUMNS), nodes, grades)
+        yield (*(getattr(call, column) for column in _COLUMNS), nodes, grades)
 
 
 def trace_document(row: ImportedProfile, calls: Sequence[ImportedCall], url: str) -> dict[str, Any]:
@@ -85,7 +80,3 @@ def trace_document(row: ImportedProfile, calls: Sequence[ImportedCall], url: str
         })  # fmt: skip
         start_ns += call.median_ns
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": provenance(row, url)}
-
-
-def _plain(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t" and value else value

@@ -1,13 +1,11 @@
 """The trials of a search of configurations as data, at the address of its page."""
 
-import csv
-import io
 import json
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from hub.pages.download import csv_download, json_download
 from registry.errors import Invalid
 from registry.selectors.results.trial import TRIAL_COLUMNS
 from registry.tables import Job, Trial
@@ -32,22 +30,12 @@ def export_search(request: HttpRequest, job: Job, trials: list[Trial], name: str
         "environment": job.result.get("tools", {}) if isinstance(job.result, dict) else {},
     }
     rows = [{column: getattr(trial, column) for column in _COLUMNS} for trial in trials]
+    file_name = f"search-{job.uuid}.{name}"
     if name == "json":
-        content, kind = json.dumps({**head, "trials": rows}), "application/json"
-    else:
-        content, kind = _csv(head, rows), "text/csv; charset=utf-8"
-    answer = HttpResponse(content, content_type=kind)
-    answer["Content-Disposition"] = f'attachment; filename="search-{job.uuid}.{name}"'
-    return answer
+        return json_download(file_name, {**head, "trials": rows})
+    texts = ([_text(value) for value in row.values()] for row in rows)
+    return csv_download(file_name, [_COLUMNS, *texts], head)
 
 
-def _csv(head: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    text.writelines(f"# {key}: {json.dumps(value)}\n" for key, value in head.items())
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for row in rows:
-        writer.writerow(
-            json.dumps(value) if isinstance(value, dict | list) else value for value in row.values()
-        )
-    return text.getvalue()
+def _text(value: object) -> object:
+    return json.dumps(value) if isinstance(value, dict | list) else value

@@ -10,9 +10,9 @@ from django.utils.cache import get_conditional_response
 from hub.pages import chart
 from hub.pages.addresses import newest_first
 from hub.pages.decisionmatrix import matrix_of
+from hub.pages.experiment import experiments_context
 from hub.pages.views import page
 from hub.pages.workloadexport import FORMATS, export
-from hub.pages.workloadpanels import panels_of
 from registry.selectors.access import Actor
 from registry.selectors.analysis.alignedschedules import aligned
 from registry.selectors.analysis.evidence import (
@@ -96,7 +96,7 @@ def workload(request: HttpRequest, uuid: str) -> HttpResponseBase:
         ],
         "aligned": aligned(search),
         "space": map_of(search),
-        **panels_of(request, task),
+        **experiments_context(request.user, task),
     }
     return render(request, "workload/page.html", context)
 

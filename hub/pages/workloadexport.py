@@ -1,13 +1,9 @@
 """A search as data: JSON, CSV, and TVM's own database, at the address of its page."""
 
-import csv
-import io
-import json
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
 
+from hub.pages.download import csv_download, download, json_download
 from registry.errors import Invalid
 from registry.selectors.analysis.workloadexport import (
     CSV_COLUMNS,
@@ -33,26 +29,22 @@ def export(
     response = get_conditional_response(request, etag=etag)
     if response is not None:
         return response
-    permalink = request.build_absolute_uri(request.path)
-    content, content_type, suffix = _content(task, search, permalink, name)
-    answer = HttpResponse(content, content_type=content_type)
+    answer = _download(task, search, request.build_absolute_uri(request.path), name)
     answer["ETag"] = etag
-    answer["Content-Disposition"] = f'attachment; filename="{task.anchor}-{task.uuid}.{suffix}"'
     return answer
 
 
-def _content(
+def _download(
     task: ScheduleTask, search: WorkloadSearch, permalink: str, name: str
-) -> tuple[bytes, str, str]:
+) -> HttpResponse:
     document = document_of(task, search, permalink)
-    if name == "json":
-        return json.dumps(document).encode(), "application/json", "json"
-    if name == "tvm":
-        return tvm_database(task, search, document), "application/gzip", "tvm.tar.gz"
-    head: dict[str, Any] = {key: value for key, value in document.items() if key != "trials"}
-    text = io.StringIO()
-    text.writelines(f"# {key}: {json.dumps(value)}\n" for key, value in head.items())
-    writer = csv.writer(text)
-    writer.writerow([*CSV_COLUMNS, *(column.title for column in search.table.columns)])
-    writer.writerows(csv_rows(search))
-    return text.getvalue().encode(), "text/csv; charset=utf-8", "csv"
+    file_name = f"{task.anchor}-{task.uuid}"
+    match name:
+        case "json":
+            return json_download(f"{file_name}.json", document)
+        case "tvm":
+            content = tvm_database(task, search, document)
+            return download(f"{file_name}.tvm.tar.gz", content, "application/gzip")
+    head = {key: value for key, value in document.items() if key != "trials"}
+    columns = [*CSV_COLUMNS, *(column.title for column in search.table.columns)]
+    return csv_download(f"{file_name}.csv", [columns, *csv_rows(search)], head)

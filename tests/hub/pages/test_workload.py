@@ -141,7 +141,7 @@ def test_exports_have_every_trial_with_where_it_is_from(client: Client, floor: F
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(rows) == 60
     assert rows[5]["tile of ff"] == document["trials"][5]["values"]["tile:conv2d_nhwc:3:4"]
-    assert lines[0] == f'# permalink: "{document["permalink"]}"'
+    assert lines[0] == f"# permalink: {document['permalink']}"
     seen = {"if-none-match": answer.headers["ETag"]}
     assert client.get(f"{address}?format=json", headers=seen).status_code == 304
     assert client.get(f"{address}?format=xml").status_code == 400
