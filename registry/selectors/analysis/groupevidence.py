@@ -111,7 +111,7 @@ def _roofline(
         return None
     return roofline_of(
         flops=work.flops(group.nodes),
-        traffic=work.traffic(group.nodes),
+        traffic=work.traffic(group.nodes, precision),
         time_ns=group.site.median_ns if group.is_plausible else 0,
         peak=roofs.peak(precision),
         bandwidth=roofs.bandwidth,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from registry.errors import NotFound
 from registry.selectors.access import Actor
-from registry.selectors.analysis.nodecost import GroupCost, NodeCosts
 from registry.selectors.analysis.roof import Roofs, roofs_for
 from registry.selectors.analysis.topology import topology_document, topology_get
+from registry.selectors.analysis.work import NetworkWork
 from registry.selectors.repository.gate import may_fetch
 from registry.tables import Build, CallSite, Profile
 
@@ -115,16 +115,16 @@ def roofline_of_build(actor: Actor, build: Build) -> RooflineView:
     if not may_fetch(actor, build.graph.revision.mlmodel):
         return RooflineView("The files of this model are restricted.", roofs, profile)
     try:
-        costs = NodeCosts(topology_document(topology_get(build.graph)))
+        work = NetworkWork(topology_document(topology_get(build.graph)))
     except NotFound as error:
         return RooflineView(error.detail, roofs, profile)
     sites = list(profile.call_sites.order_by("sequence"))
     if any(not 0 <= site.median_ns < _SENTINEL_NS for site in sites):
         return RooflineView("Its profile holds times that no call can take.", roofs, profile)
-    return RooflineView("", roofs, profile, calls_under(sites, costs, roofs))
+    return RooflineView("", roofs, profile, calls_under(sites, work, roofs))
 
 
-def calls_under(sites: Sequence[CallSite], costs: NodeCosts, roofs: Roofs) -> list[RooflineCall]:
+def calls_under(sites: Sequence[CallSite], work: NetworkWork, roofs: Roofs) -> list[RooflineCall]:
     """The calls with their work; a node of several calls is the work of the longest of them."""
     owners: dict[int, CallSite] = {}
     for site in sites:
@@ -138,23 +138,25 @@ def calls_under(sites: Sequence[CallSite], costs: NodeCosts, roofs: Roofs) -> li
         own = [node["index"] for node in site.nodes if owners[node["index"]] is site]
         reported = next((name for name in roofs.compute if name in site.precision.split(", ")), "")
         precision = reported or _DEFAULT_PRECISION
-        cost = costs.of(own, precision)
+        flops, traffic = work.flops(own), work.traffic(own, precision)
         calls.append(
             RooflineCall(
                 site=site,
                 share=site.median_ns / total,
                 precision=precision,
                 is_assumed=not reported,
-                flops=cost.flops,
-                traffic=cost.traffic,
-                least_ns=_least_ns(cost, roofs, precision),
+                flops=flops,
+                traffic=traffic,
+                least_ns=_least_ns(flops, traffic, roofs, precision),
             )
         )
     return calls
 
 
-def _least_ns(cost: GroupCost, roofs: Roofs, precision: str) -> float | None:
+def _least_ns(
+    flops: float | None, traffic: float | None, roofs: Roofs, precision: str
+) -> float | None:
     peak, bandwidth = roofs.peak(precision), roofs.bandwidth
-    if cost.flops is None or cost.traffic is None or not peak or not bandwidth:
+    if flops is None or traffic is None or not peak or not bandwidth:
         return None
-    return max(cost.flops / peak, cost.traffic / bandwidth) * 1e9
+    return max(flops / peak, traffic / bandwidth) * 1e9

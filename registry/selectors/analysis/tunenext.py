@@ -8,6 +8,7 @@ from django.db.models import F
 
 from registry.kernels.roofline import roofline_of
 from registry.selectors.access import Actor, readable_mlmodels
+from registry.selectors.analysis.groupevidence import label_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -138,7 +139,7 @@ def _of_build(actor: Actor, build: Build, work: NetworkWork | None) -> Iterator[
         if share < _LEAST_SHARE:
             continue
         headroom, basis = _headroom(actor, performance, group, work, roofs)
-        label = (work.label(group.nodes) if work else "") or group.site.operator
+        label = label_of(group, work)
         yield Opportunity(
             mlmodel=revision.mlmodel,
             revision=revision,
@@ -167,11 +168,12 @@ def _headroom(
             return 1 - best / time_ns, "confirmed"
     if work is None or roofs is None or group.grade not in {"exact", "inferred"}:
         return None, "unknown"
+    precision = group.site.precision or performance.model_precision
     roofline = roofline_of(
         flops=work.flops(group.nodes),
-        traffic=work.traffic(group.nodes),
+        traffic=work.traffic(group.nodes, precision),
         time_ns=time_ns,
-        peak=roofs.peak(group.site.precision or performance.model_precision),
+        peak=roofs.peak(precision),
         bandwidth=roofs.bandwidth,
     )
     if roofline is None:

@@ -1,56 +1,47 @@
 """Operations and bytes of a network's nodes, from its topology."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any, Self
+from typing import Any, Final
 
 from registry.errors import NotFound
 from registry.selectors.analysis.topology import topology_document, topology_of
 from registry.tables import Graph
 
-_BYTES = {
-    "float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2,
-    "bfloat16": 2, "int16": 2, "uint16": 2, "int8": 1, "uint8": 1, "bool": 1,
-}  # fmt: skip
+#: Bytes of an element, by the beginning of its type's name. Packed types take one byte at most.
+_BYTES: Final = (
+    ("float8", 1), ("bfloat16", 2), ("float16", 2), ("float32", 4), ("float64", 8), ("int64", 8),
+    ("uint64", 8), ("int32", 4), ("uint32", 4), ("int16", 2), ("uint16", 2), ("int4", 1),
+    ("uint4", 1), ("int8", 1), ("uint8", 1), ("bool", 1), ("complex64", 8), ("complex128", 16),
+)  # fmt: skip
+#: Bytes of a number of a float32 network that a build computes in another precision.
+_EXECUTED: Final = {"bfloat16": 2, "float16": 2, "int8": 1, "uint8": 1}
 
 
-@dataclass(frozen=True, slots=True)
 class NetworkWork:
     """Work of the nodes of a network, by position; dynamic dimensions count as 1.
 
+    Args:
+        document: Of schema ``hpcfair.topology/1``.
+
     Attributes:
         operators, names: Of each node.
-        macs: Multiply-accumulates; ``None`` where they are not known.
-        inputs, outputs: Tensors of each node.
-        bytes: Of each tensor; ``None`` where shape or type is not known.
-        results: Tensors that are outputs of the network.
     """
 
-    operators: Sequence[str]
-    names: Sequence[str]
-    macs: Sequence[int | None]
-    inputs: Sequence[Sequence[int]]
-    outputs: Sequence[Sequence[int]]
-    bytes: Sequence[int | None]
-    results: frozenset[int]
-
-    @classmethod
-    def from_topology(cls, document: Mapping[str, Any]) -> Self:
-        """From a document of schema ``hpcfair.topology/1``."""
+    def __init__(self, document: Mapping[str, Any]) -> None:
         nodes, tensors, dtypes = document["nodes"], document["tensors"], document["dtypes"]
-        return cls(
-            operators=[document["operators"][at] for at in nodes["operator"]],
-            names=nodes["name"],
-            macs=nodes["macs"],
-            inputs=nodes["inputs"],
-            outputs=nodes["outputs"],
-            bytes=[
-                _size(dtypes[dtype] if dtype >= 0 else "", shape)
-                for dtype, shape in zip(tensors["dtype"], tensors["shape"], strict=True)
-            ],
-            results=frozenset(document["outputs"]),
-        )
+        self.operators: Sequence[str] = [document["operators"][at] for at in nodes["operator"]]
+        self.names: Sequence[str] = nodes["name"]
+        self._macs: Sequence[int | None] = nodes["macs"]
+        self._inputs: Sequence[Sequence[int]] = nodes["inputs"]
+        self._outputs: Sequence[Sequence[int]] = nodes["outputs"]
+        self._dtypes = [dtypes[at] if at >= 0 else "" for at in tensors["dtype"]]
+        self._shapes: Sequence[Sequence[int | str] | None] = tensors["shape"]
+        self._results = frozenset(document["outputs"])
+        self._readers: dict[int, set[int]] = {}
+        for node, numbers in enumerate(self._inputs):
+            for number in numbers:
+                self._readers.setdefault(number, set()).add(node)
 
     def __len__(self) -> int:
         return len(self.operators)
@@ -58,28 +49,39 @@ class NetworkWork:
     def flops(self, nodes: Collection[int]) -> float | None:
         """Floating-point operations of some nodes, two for each multiply-accumulate; ``None`` if
         one is not known."""
-        macs = [self.macs[node] for node in nodes if node < len(self)]
+        macs = [self._macs[node] for node in nodes if node < len(self)]
         if not macs or len(macs) < len(nodes):
             return None
         return None if None in macs else 2.0 * sum(each or 0 for each in macs)
 
-    def traffic(self, nodes: Collection[int]) -> int | None:
+    def traffic(self, nodes: Collection[int], precision: str = "") -> float | None:
         """Bytes that some nodes together read and write, each tensor once; tensors that only pass
-        between them do not count. ``None`` if one is not known."""
+        between them do not count. ``None`` if one is not known.
+
+        Args:
+            precision: The one in which they were executed: float32 values take its bytes.
+        """
         inside = {node for node in nodes if node < len(self)}
         if not inside or len(inside) < len(set(nodes)):
             return None
-        made = {tensor for node in inside for tensor in self.outputs[node] if tensor >= 0}
-        read = {tensor for node in inside for tensor in self.inputs[node] if tensor >= 0}
-        used = {
+        made = {tensor for node in inside for tensor in self._outputs[node] if tensor >= 0}
+        read = {tensor for node in inside for tensor in self._inputs[node] if tensor >= 0}
+        written = {
             tensor
-            for node in range(len(self))
-            if node not in inside
-            for tensor in self.inputs[node]
+            for tensor in made
+            if tensor in self._results or not self._readers.get(tensor, set()) <= inside
         }
-        moved = (read - made) | (made & (used | self.results))
-        sizes = [self.bytes[tensor] for tensor in moved]
-        return None if not sizes or None in sizes else sum(size or 0 for size in sizes)
+        sizes = [self._bytes(tensor, precision) for tensor in (read - made) | written]
+        return None if not sizes or None in sizes else float(sum(size or 0 for size in sizes))
+
+    def _bytes(self, tensor: int, precision: str) -> int | None:
+        shape, dtype = self._shapes[tensor], self._dtypes[tensor]
+        size = next((size for name, size in _BYTES if dtype.startswith(name)), None)
+        if shape is None or size is None:
+            return None
+        if dtype == "float32":
+            size = _EXECUTED.get(precision, size)
+        return size * prod(each if isinstance(each, int) else 1 for each in shape)
 
     def label(self, nodes: Sequence[int], most: int = 3) -> str:
         """``Conv + BatchNormalization + Relu``; "" if no node is known."""
@@ -96,10 +98,4 @@ def work_of(graph: Graph) -> NetworkWork | None:
         document = topology_document(topology)
     except NotFound:
         return None
-    return NetworkWork.from_topology(document)
-
-
-def _size(dtype: str, shape: Sequence[int | str] | None) -> int | None:
-    if shape is None or dtype not in _BYTES:
-        return None
-    return _BYTES[dtype] * prod(size if isinstance(size, int) else 1 for size in shape)
+    return NetworkWork(document)

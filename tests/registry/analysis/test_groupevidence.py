@@ -24,11 +24,14 @@ from tests.registry.kernels.scripts import TIR
 pytestmark = pytest.mark.django_db
 
 #: 1 MFLOP over 4 kB for nodes 0 and 1.
-WORK = NetworkWork(
-    operators=["Conv", "Relu"], names=["a", "b"], macs=[500_000, 0],
-    inputs=[[0, 1], [2]], outputs=[[2], [3]], bytes=[1000, 2000, 1000, 1000],
-    results=frozenset({3}),
-)  # fmt: skip
+WORK = NetworkWork({
+    "operators": ["Conv", "Relu"], "dtypes": ["float32"], "outputs": [3],
+    "nodes": {
+        "operator": [0, 1], "name": ["a", "b"], "macs": [500_000, 0],
+        "inputs": [[0, 1], [2]], "outputs": [[2], [3]],
+    },
+    "tensors": {"dtype": [0] * 4, "shape": [[250], [500], [250], [250]]},
+})  # fmt: skip
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from registry.selectors.analysis.nodecost import NodeCosts
 from registry.selectors.analysis.roof import roofs_of_device
 from registry.selectors.analysis.roofline import RooflineView, roofline_of_build
 from registry.services.analysis.roof import roof_of
@@ -26,10 +25,12 @@ PEAK, BANDWIDTH = 100e9, 10e9
 def document() -> dict[str, Any]:
     """x[1,1000] -> Conv (1 M macs, 4 kB of weights) -> Relu -> Gemm (unknown macs) -> y."""
     return {
+        "operators": ["Conv", "Relu", "Gemm"],
         "dtypes": ["float32"],
         "nodes": {
+            "operator": [0, 1, 2],
+            "name": ["conv", "relu", "gemm"],
             "macs": [1_000_000, 0, None],
-            "parameter_bytes": [4000, 0, 400],
             "inputs": [[0, 1], [2], [3, 4]],
             "outputs": [[2], [3], [5]],
         },
@@ -37,7 +38,6 @@ def document() -> dict[str, Any]:
             "dtype": [0, 0, 0, 0, 0, 0],
             "shape": [["N", 1000], [1000], [1, 2000], [1, 2000], [100], None],
         },
-        "initializers": {"tensor": [1, 4]},
         "outputs": [5],
     }
 
@@ -73,27 +73,6 @@ def build_with(floor: Floor, *calls: Any) -> Build:
 
 def view(build: Build, actor: Any = None) -> RooflineView:
     return roofline_of_build(actor, build)
-
-
-def test_traffic_is_what_enters_and_leaves_a_group_and_its_parameters() -> None:
-    costs = NodeCosts(document())
-    conv = costs.of([0])
-    assert conv.flops == 2_000_000
-    # Input 4 kB (the open dimension counts 1), weights 4 kB, output 8 kB.
-    assert conv.traffic == 16_000
-    fused = costs.of([0, 1])
-    assert fused.flops == 2_000_000
-    assert fused.traffic == 16_000
-    assert costs.of([0], "bfloat16").traffic == 8000
-    assert costs.of([0], "int8").traffic == 4000
-
-
-def test_what_is_unknown_stays_unknown() -> None:
-    costs = NodeCosts(document())
-    assert costs.of([2]).flops is None
-    assert costs.of([2]).traffic is None
-    assert costs.of([]).flops is None
-    assert costs.of([99]).traffic is None
 
 
 def test_a_call_is_held_against_both_roofs(floor: Floor) -> None:

@@ -24,7 +24,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def work(**changes: Any) -> NetworkWork:
-    return NetworkWork.from_topology({**DOCUMENT, **changes})
+    return NetworkWork({**DOCUMENT, **changes})
 
 
 def test_operations_are_two_for_each_multiply_accumulate() -> None:
@@ -39,6 +39,14 @@ def test_what_passes_between_the_nodes_of_a_group_does_not_count() -> None:
     assert work().traffic([0, 1]) == 4 * (10 + 100 + 20)
     assert work().traffic([1]) == 4 * (20 + 20)
     assert work().traffic([0, 1, 2]) == 4 * (10 + 100 + 40 + 2)
+
+
+def test_float32_values_take_the_bytes_of_the_executed_precision() -> None:
+    assert work().traffic([0], "bfloat16") == 2 * (10 + 100 + 20)
+    assert work().traffic([0], "int8") == 10 + 100 + 20
+    indices = DOCUMENT["tensors"] | {"dtype": [1, 0, 0, 0, 0, 0]}
+    mixed = work(tensors=indices, dtypes=["float32", "int64"])
+    assert mixed.traffic([0], "bfloat16") == 8 * 10 + 2 * (100 + 20)
 
 
 def test_what_is_not_known_is_not_guessed() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from hub.pages import chart
-from registry.selectors.analysis.nodecost import NodeCosts
 from registry.selectors.analysis.roof import Roofs
 from registry.selectors.analysis.roofline import RooflineView, calls_under
+from registry.selectors.analysis.work import NetworkWork
 from registry.services.analysis.roof import roof_of
 from registry.tables import CallSite, Device, RoofSet, Target
 from tests.hub.pages.chart.checks import checked, marks, series
@@ -29,7 +29,7 @@ def view(*sites: CallSite, is_emulated: bool = False) -> RooflineView:
         {"float32": roof_of(compute(ms=10)), "bfloat16": roof_of(compute(ms=5))},
         {"L2": roof_of(memory(level="L2", ms=2)), "memory": roof_of(memory(ms=20))},
     )
-    return RooflineView("", roofs, None, calls_under(sites, NodeCosts(document()), roofs))
+    return RooflineView("", roofs, None, calls_under(sites, NetworkWork(document()), roofs))
 
 
 def test_area_shows_the_share_and_every_call_is_in_the_table() -> None:
