@@ -10,6 +10,7 @@ from hub.pages import chart
 from hub.pages.chart.axis import ratio_label
 from hub.pages.decisionmatrix import matrix_of
 from hub.pages.searchexport import SEARCH_FORMATS, export_search
+from hub.pages.searchparts import choice_of, course_place, failure_rows
 from hub.pages.views import page
 from registry.selectors.analysis.configurationsearch import (
     class_outcomes,
@@ -29,7 +30,7 @@ from registry.tables import Job, Trial
 #: Shares that count as fast, by the parameter ``top``; searches of configurations are short.
 _SHARES = {"10": 0.1, "25": 0.25, "50": 0.5}
 _AMONG = {"all": "all measured candidates"}
-_MOST_TEXTS, _MOST_PEERS = 10, 20
+_MOST_PEERS = 20
 
 
 @page
@@ -52,8 +53,7 @@ def search(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
 
 
 def _outcome(request: HttpRequest, trials: list[Trial]) -> dict[str, Any]:
-    is_time = request.GET.get("x") == chart.CoursePlace.TIME
-    by = chart.CoursePlace.TIME if is_time else chart.CoursePlace.TRIAL
+    by = course_place(request)
     classes = class_outcomes(trials)
     return {
         "by": by.value,
@@ -63,10 +63,7 @@ def _outcome(request: HttpRequest, trials: list[Trial]) -> dict[str, Any]:
         "measured": sum(bool(trial.ratio) for trial in trials),
         "pruned": sum(trial.outcome == TrialOutcome.PRUNED for trial in trials),
         "duration_s": sum(trial.duration_s for trial in trials),
-        "failures": [
-            (kind, count, texts[:_MOST_TEXTS], max(0, len(texts) - _MOST_TEXTS))
-            for kind, count, texts in configuration_failures(trials)
-        ],
+        "failures": failure_rows(configuration_failures(trials)),
     }
 
 
@@ -86,8 +83,7 @@ def _model(job: Job, trials: list[Trial]) -> dict[str, Any]:
 
 
 def _decisions(request: HttpRequest, trials: list[Trial]) -> dict[str, Any]:
-    top = request.GET.get("top", "")
-    top = top if top in _SHARES else "25"
+    top = choice_of(request, "top", _SHARES, "25")
     evidence = configuration_evidence(trials, _SHARES[top])
     return {
         "matrix": matrix_of(evidence, _SHARES[top], ratio_label),

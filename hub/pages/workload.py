@@ -11,6 +11,7 @@ from hub.pages import chart
 from hub.pages.addresses import newest_first
 from hub.pages.decisionmatrix import matrix_of
 from hub.pages.experiment import experiments_context
+from hub.pages.searchparts import choice_of, course_place, failure_rows
 from hub.pages.views import page
 from hub.pages.workloadexport import FORMATS, export
 from registry.selectors.access import Actor
@@ -47,7 +48,6 @@ _AMONG = {"all": "all trials", "random": "random trials only"}
 _ORDER_NAMES = {"newest": "Newest", "flops": "Most operations", "name": "Operator"}
 #: Peers of the best in the table.
 _MOST_PEERS = 50
-_MOST_TEXTS = 10
 
 
 @page
@@ -90,10 +90,7 @@ def workload(request: HttpRequest, uuid: str) -> HttpResponseBase:
         **_model(search),
         **_decisions(request, search),
         **_peers(search),
-        "failures": [
-            (kind, count, texts[:_MOST_TEXTS], max(0, len(texts) - _MOST_TEXTS))
-            for kind, count, texts in failures_of(search)
-        ],
+        "failures": failure_rows(failures_of(search)),
         "aligned": aligned(search),
         "space": map_of(search),
         **experiments_context(request.user, task),
@@ -116,11 +113,7 @@ def columns(request: HttpRequest, uuid: str) -> HttpResponseBase:
 
 
 def _progress(request: HttpRequest, task: ScheduleTask, search: WorkloadSearch) -> dict[str, Any]:
-    by = (
-        chart.CoursePlace.TIME
-        if request.GET.get("x") == chart.CoursePlace.TIME
-        else chart.CoursePlace.TRIAL
-    )
+    by = course_place(request)
     rivals = rivals_of(request.user, task)
     jobs = _jobs(request.user, search)
     outcome = outcome_of(search)
@@ -154,10 +147,8 @@ def _model(search: WorkloadSearch) -> dict[str, Any]:
 
 
 def _decisions(request: HttpRequest, search: WorkloadSearch) -> dict[str, Any]:
-    top = request.GET.get("top", "")
-    top = top if top in _SHARES else "10"
-    among = request.GET.get("among", "")
-    among = among if among in _AMONG else "all"
+    top = choice_of(request, "top", _SHARES, "10")
+    among = choice_of(request, "among", _AMONG, "all")
     chosen = search.is_random if among == "random" else None
     matrix = matrix_of(evidence_of(search, _SHARES[top], chosen), _SHARES[top])
     return {

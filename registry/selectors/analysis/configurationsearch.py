@@ -1,13 +1,18 @@
 """What the trials of a search of configurations say."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from registry.selectors.analysis.evidence import DecisionEvidence, PredictionRound, rounds_from
+from registry.selectors.analysis.evidence import (
+    DecisionEvidence,
+    FailureCount,
+    PredictionRound,
+    failure_counts,
+    rounds_from,
+)
 from registry.selectors.work.job import trials_of
 from registry.states import ToleranceClass, TrialOutcome
 from registry.statistics.association import associations, fastest
@@ -104,23 +109,11 @@ def configuration_evidence(trials: Sequence[Trial], share: float) -> DecisionEvi
     return DecisionEvidence(len(rows), int(is_fast.sum()), columns, evidence)
 
 
-def configuration_failures(
-    trials: Sequence[Trial],
-) -> list[tuple[str, int, list[tuple[str, int]]]]:
-    """Failure classes with their counts, and their texts with theirs, most frequent first."""
-    failed = [trial for trial in trials if trial.outcome not in _TIMED]
-    return [
-        (
-            kind,
-            count,
-            Counter(
-                trial.failure_detail.strip() or "no text"
-                for trial in failed
-                if trial.outcome == kind
-            ).most_common(),
-        )
-        for kind, count in Counter(trial.outcome for trial in failed).most_common()
-    ]
+def configuration_failures(trials: Sequence[Trial]) -> list[FailureCount]:
+    """Failure classes, as of :func:`failure_counts`."""
+    return failure_counts(
+        (trial.outcome, trial.failure_detail) for trial in trials if trial.outcome not in _TIMED
+    )
 
 
 def workloads_of_job(job: Job) -> list[ScheduleTask]:

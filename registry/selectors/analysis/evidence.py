@@ -1,10 +1,11 @@
 """What the trials of a search say: associations, the cost model's ranks, equals of the best."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from registry.statistics.ranks import spearman, top_k_recall
 from registry.traces import DecisionColumn
 
 Numbers = NDArray[np.float64]
+#: A kind of failure, its count, and its texts with their counts.
+FailureCount: TypeAlias = tuple[str, int, list[tuple[str, int]]]
 
 #: Trials of a round, and how many of them the recall is about; most rounds of a long search, whose
 #: rounds are larger.
@@ -172,21 +175,20 @@ def peers_of(search: WorkloadSearch) -> list[PeerTrial]:
     return [PeerTrial(trial, interval, likeness(interval)) for trial, interval in intervals]
 
 
-def failures_of(search: WorkloadSearch) -> list[tuple[str, int, list[tuple[str, int]]]]:
+def failures_of(search: WorkloadSearch) -> list[FailureCount]:
+    """Failures of a search, as of :func:`failure_counts`."""
+    return failure_counts(
+        (trial.failure, trial.failure_detail) for trial in search.trials if trial.failure
+    )
+
+
+def failure_counts(failures: Iterable[tuple[str, str]]) -> list[FailureCount]:
     """Kinds of failures with their counts, and their texts with theirs, most frequent first."""
-    kinds = Counter(trial.failure for trial in search.trials if trial.failure)
-    return [
-        (
-            kind,
-            count,
-            Counter(
-                trial.failure_detail.strip() or "no text"
-                for trial in search.trials
-                if trial.failure == kind
-            ).most_common(),
-        )
-        for kind, count in kinds.most_common()
-    ]
+    texts: dict[str, Counter[str]] = {}
+    for kind, detail in failures:
+        texts.setdefault(kind, Counter())[detail.strip() or "no text"] += 1
+    counts = [(kind, count.total(), count.most_common()) for kind, count in texts.items()]
+    return sorted(counts, key=lambda row: -row[1])
 
 
 @lru_cache(maxsize=8)
