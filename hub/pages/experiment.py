@@ -21,8 +21,8 @@ from registry.selectors.analysis.crossapplication import (
     cross_matrices,
     foreign_schedules_count,
 )
-from registry.selectors.analysis.jobworkload import open_experiments
 from registry.selectors.analysis.workload import workload_get
+from registry.selectors.analysis.workloadjob import open_experiments
 from registry.services.analysis.ablation import ablation_submit
 from registry.services.analysis.crossapplication import cross_submit
 from registry.services.analysis.workloadjob import may_experiment

@@ -22,6 +22,7 @@ from hub.pages.performancetable import (
 from hub.pages.rooflinepanel import roofline_panel
 from hub.pages.topology import network_panel
 from registry.errors import NotFound
+from registry.selectors.analysis.networkwork import NetworkWork, work_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -29,7 +30,6 @@ from registry.selectors.analysis.performance import (
     performance_of,
     profiled_builds,
 )
-from registry.selectors.analysis.work import NetworkWork, work_of
 from registry.selectors.results.profile import profile_of
 from registry.tables import Build, MLModel, Record
 

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 
 from hub.pages.inspector import InspectorLinks
 from registry.selectors.analysis.groupevidence import label_of, rate_of
+from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import Group, Performance
-from registry.selectors.analysis.work import NetworkWork
 from registry.tables import MLModel
 
 _ROWS = 50

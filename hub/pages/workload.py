@@ -34,9 +34,9 @@ from registry.selectors.analysis.workload import (
     workloads_of,
 )
 from registry.selectors.analysis.workloadcolumns import columns_of
-from registry.selectors.analysis.workloadjobs import jobs_in
 from registry.selectors.analysis.workloadoutcome import outcome_of, rivals_of
 from registry.selectors.analysis.workloadsearch import WorkloadSearch, search_of
+from registry.selectors.work.job import job_names
 from registry.selectors.work.target import targets
 from registry.statistics.noise import MARGIN, Likeness
 from registry.tables import ScheduleTask
@@ -129,7 +129,7 @@ def _progress(request: HttpRequest, task: ScheduleTask, search: WorkloadSearch) 
 
 def _jobs(actor: Actor, search: WorkloadSearch) -> dict[int | None, tuple[str, str]]:
     """Name and address of each job; the address is "" if the reader may not see its model."""
-    jobs = jobs_in(actor, [trial.job for trial in search.trials])
+    jobs = job_names(actor, [trial.job for trial in search.trials])
     return {
         key: (name, reverse("job", args=[uuid]) if uuid else "")
         for key, (name, uuid) in jobs.items()

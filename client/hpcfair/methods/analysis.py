@@ -4,12 +4,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from hpcfair import comparison, experiments, importedprofile, performance, pid, topology, workload
+from hpcfair import (
+    comparison,
+    experiment,
+    importedprofile,
+    performance,
+    pid,
+    principle,
+    topology,
+    workload,
+)
 from hpcfair.comparison import ComparisonFilters
 from hpcfair.importedprofile import ImportedProfile, ImportOptions
 from hpcfair.job import Job
 from hpcfair.methods.session import Session
 from hpcfair.performance import Performance
+from hpcfair.principle import Principle
+from hpcfair.topology import Topology
+from hpcfair.workload import Workload
 
 
 class AnalysisMethods(Session):
@@ -40,7 +52,7 @@ class AnalysisMethods(Session):
 
     def topology(
         self, name: str, *, revision: str | None = None, path: str | None = None
-    ) -> topology.Topology:
+    ) -> Topology:
         """A network as a graph: nodes, tensors, statistics of weights, groups and coordinates.
 
         ``path`` is the file of the network; by default the primary one.
@@ -79,7 +91,7 @@ class AnalysisMethods(Session):
 
     def workloads(
         self, *, target: str | None = None, operator: str | None = None
-    ) -> Iterator[workload.Workload]:
+    ) -> Iterator[Workload]:
         """Operator workloads of readable models, newest first."""
         return workload.workloads(self.http, target=target, operator=operator)
 
@@ -89,18 +101,18 @@ class AnalysisMethods(Session):
 
     def principles(
         self, *, status: str | None = None, anchor: str | None = None
-    ) -> Iterator[experiments.Principle]:
+    ) -> Iterator[Principle]:
         """What fast schedules of each operator share."""
-        return experiments.principles(self.http, status=status, anchor=anchor)
+        return principle.principles(self.http, status=status, anchor=anchor)
 
     def principle(self, identifier: str, *, version: int | None = None) -> dict[str, Any]:
-        """A principle with its query and evidence; :mod:`hpcfair.experiments`."""
-        return experiments.principle(self.http, identifier, version=version)
+        """A principle with its query and evidence."""
+        return principle.principle(self.http, identifier, version=version)
 
     def ablate(self, workload: str, *, budget: str | float | None = None) -> Job:
         """Request an ablation of the best schedule of an operator workload, by its id."""
-        return experiments.ablate(self.http, workload, budget=budget)
+        return experiment.ablate(self.http, workload, budget=budget)
 
     def ablations(self, workload: str) -> list[dict[str, Any]]:
         """The newest ablation of an operator workload."""
-        return experiments.ablations(self.http, workload)
+        return experiment.ablations(self.http, workload)

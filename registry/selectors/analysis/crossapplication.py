@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from registry.selectors.access import Actor, readable_jobs
-from registry.selectors.analysis.jobworkload import best_trials_of, task_of_job
+from registry.selectors.analysis.workloadjob import best_trials_of, task_of_job
 from registry.tables import CrossApplication, Job, ScheduleTask, ScheduleTrial
 from registry.tables.analysis.schedulecomparison import COMPARISON_COLUMNS
 

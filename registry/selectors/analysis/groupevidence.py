@@ -10,9 +10,9 @@ from registry.kernels.roofline import Roofline, roofline_of
 from registry.kernels.tir import KernelLoop, loops_of
 from registry.selectors.access import Actor
 from registry.selectors.analysis.kernelcode import kernel_text
+from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import Group, Performance
 from registry.selectors.analysis.roof import Roofs, roofs_for
-from registry.selectors.analysis.work import NetworkWork
 from registry.selectors.analysis.workloadpeer import best_confirmed
 from registry.tables import Kernel, Target
 

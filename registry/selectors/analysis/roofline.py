@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from registry.errors import NotFound
 from registry.selectors.access import Actor
+from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.roof import Roofs, roofs_for
 from registry.selectors.analysis.topology import topology_document, topology_get
-from registry.selectors.analysis.work import NetworkWork
 from registry.selectors.repository.gate import may_fetch
 from registry.tables import Build, CallSite, Profile
 

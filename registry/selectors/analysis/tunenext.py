@@ -9,6 +9,7 @@ from django.db.models import F
 from registry.kernels.roofline import roofline_of
 from registry.selectors.access import Actor, readable_mlmodels
 from registry.selectors.analysis.groupevidence import label_of
+from registry.selectors.analysis.networkwork import NetworkWork, work_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -17,7 +18,6 @@ from registry.selectors.analysis.performance import (
     profiled_builds,
 )
 from registry.selectors.analysis.roof import Roofs, roofs_for
-from registry.selectors.analysis.work import NetworkWork, work_of
 from registry.selectors.analysis.workloadpeer import best_confirmed
 from registry.selectors.repository.gate import may_fetch
 from registry.selectors.results.graph import graph_of

@@ -12,8 +12,8 @@ from hpcfair.tickets import FileTicket, JobTicket, parse_test_path
 from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, require_staff
-from registry.selectors.analysis.jobworkload import task_of_job
 from registry.selectors.analysis.principle import published_anchors
+from registry.selectors.analysis.workloadjob import task_of_job
 from registry.selectors.results.graph import graph_of
 from registry.states import WORKLOAD_JOBS, JobKind
 from registry.storage import blob_store

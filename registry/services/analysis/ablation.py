@@ -6,7 +6,7 @@ from django.db import transaction
 
 from registry.errors import Invalid
 from registry.selectors.access import Actor
-from registry.selectors.analysis.jobworkload import best_trials_of
+from registry.selectors.analysis.workloadjob import best_trials_of
 from registry.services.analysis.schedulecomparison import (
     check_comparison,
     compared_trial,

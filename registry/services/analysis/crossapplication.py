@@ -8,7 +8,7 @@ from registry.errors import Invalid
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor
 from registry.selectors.analysis.crossapplication import foreign_schedules
-from registry.selectors.analysis.jobworkload import best_trials_of
+from registry.selectors.analysis.workloadjob import best_trials_of
 from registry.selectors.work.target import targets_served
 from registry.services.analysis.schedulecomparison import (
     check_comparison,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from registry.errors import Invalid
-from registry.selectors.analysis.jobworkload import task_of_job
+from registry.selectors.analysis.workloadjob import task_of_job
 from registry.services.results.columns import check_columns
 from registry.states import TrialOutcome, Verdict
 from registry.tables import Job, ScheduleTrial

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from registry.errors import Forbidden, Invalid
 from registry.selectors.access import Actor, memberships, person, require_scope, scope_covers
-from registry.selectors.analysis.jobworkload import best_trials_of
+from registry.selectors.analysis.workloadjob import best_trials_of
 from registry.selectors.results.graph import graph_of
 from registry.services.storage.quota import quota_check_jobs
 from registry.services.work.job import job_create

@@ -20,9 +20,9 @@ from registry.errors import Invalid
 from registry.ids import parse_uuid
 from registry.schemas.operations import READS, WRITES, problems
 from registry.selectors.analysis import ablation, crossapplication
-from registry.selectors.analysis.jobworkload import workload_of_job
 from registry.selectors.analysis.principle import principles_for_search
 from registry.selectors.analysis.roof import roof_tools
+from registry.selectors.analysis.workloadjob import workload_of_job
 from registry.selectors.results import passes, reproduction, schedule, testtensor, trial
 from registry.selectors.results.build import has_confirmed_builds
 from registry.selectors.results.inconclusive import inconclusive_candidates

@@ -11,9 +11,9 @@ from registry.selectors.analysis.kernelcode import (
     kinds_of,
     loop_decisions,
 )
+from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import performance_of
 from registry.selectors.analysis.scheduledecision import decisions_of
-from registry.selectors.analysis.work import NetworkWork
 from registry.selectors.results.profile import profile_of
 from registry.storage import blob_store
 from registry.tables import Blob, Build, Kernel, KernelCode, Target

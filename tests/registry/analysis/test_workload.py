@@ -25,9 +25,9 @@ from registry.selectors.analysis.workload import (
     workloads_of,
 )
 from registry.selectors.analysis.workloadexport import document_of, tvm_database
-from registry.selectors.analysis.workloadjobs import jobs_in
 from registry.selectors.analysis.workloadoutcome import outcome_of, rivals_of
 from registry.selectors.analysis.workloadsearch import search_of
+from registry.selectors.work.job import job_names
 from registry.statistics.noise import Likeness
 from registry.tables import Job, ScheduleTask, ScheduleUse
 from tests.registry import shopfloor
@@ -74,7 +74,7 @@ def test_a_shared_workload_names_no_private_model_or_job(floor: Floor, task: Sch
         "alice/squeezenet",
         "bob/secret",
     }
-    jobs = jobs_in(ANYBODY, [trial.job for trial in search_of(task).trials])
+    jobs = job_names(ANYBODY, [trial.job for trial in search_of(task).trials])
     assert jobs[hidden.pk] == ("another job", "")
     document = json.dumps(document_of(task, search_of(task), "https://hub/workloads/1"))
     assert "secret" not in document

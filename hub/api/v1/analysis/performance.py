@@ -16,6 +16,7 @@ from registry.errors import NotFound
 from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
 from registry.selectors.analysis.groupevidence import evidence_of, label_of, rate_of
+from registry.selectors.analysis.networkwork import NetworkWork, work_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -23,7 +24,6 @@ from registry.selectors.analysis.performance import (
     performance_of,
     profiled_builds,
 )
-from registry.selectors.analysis.work import NetworkWork, work_of
 from registry.selectors.repository.gate import may_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from hub.pages import chart
+from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.roof import Roofs
 from registry.selectors.analysis.roofline import RooflineView, calls_under
-from registry.selectors.analysis.work import NetworkWork
 from registry.services.analysis.roof import roof_of
 from registry.tables import CallSite, Device, RoofSet, Target
 from tests.hub.pages.chart.checks import checked, marks, series

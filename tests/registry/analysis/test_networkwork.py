@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.selectors.analysis.work import NetworkWork
+from registry.selectors.analysis.networkwork import NetworkWork
 
 #: conv (x, w -> c), relu (c -> r), gemm (r, v -> y); the output is y.
 DOCUMENT: dict[str, Any] = {
