@@ -1,7 +1,8 @@
 // One chart of a page: drawn from the JSON in its figure, walked by keyboard, exported as SVG.
+import { download } from "../download.js";
 import { init } from "./echarts.js";
 import { isNarrow, marksOf, optionOf, paletteOf } from "./option.js";
-import { download, svgOf } from "./svg.js";
+import { svgOf } from "./svg.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
@@ -126,6 +127,6 @@ export class Figure {
     const title = this.element.querySelector("figcaption strong").textContent;
     const caption = this.element.querySelector(".chart-caption").textContent;
     const svg = svgOf(this.option, { title, about: `${caption} ${location.href}`, height: this.plot.clientHeight });
-    download(svg, `${this.element.dataset.chart}.svg`);
+    download(new Blob([svg], { type: "image/svg+xml" }), `${this.element.dataset.chart}.svg`);
   }
 }

@@ -22,11 +22,3 @@ export function svgOf(option, { title, about, height }) {
   chart.dispose();
   return svg.replace(">", () => `><title>${escaped(title)}</title><desc>${escaped(about)}</desc>`);
 }
-
-export function download(svg, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}

@@ -13,6 +13,13 @@ export function details(network, target, go) {
 const heading = (text, kind) => make("header", {}, make("p", { class: "graph-kicker" }, kind), make("h3", {}, text));
 const section = (title, ...children) => make("section", {}, make("h4", {}, title), ...children);
 
+function linkTo(node, text, go) {
+  return make("a", { href: `#node=${node}`, onclick: (event) => {
+    event.preventDefault();
+    go(node);
+  } }, text);
+}
+
 function facts(rows) {
   return make("dl", {}, ...rows.filter(([, value]) => value !== "" && value !== null && value !== undefined).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
@@ -46,10 +53,7 @@ function values(network, tensors, ends, go) {
     const row = make("div", { class: "graph-value-row" },
       make("p", {}, make("code", {}, cut(network.document.tensors.name[tensor], 60)), " ", make("span", { class: "graph-type" }, network.type(tensor) || "type unknown")),
       links.length ? make("p", { class: "graph-links" }, ...links.slice(0, 12).map((node) =>
-        make("a", { href: `#node=${node}`, onclick: (event) => {
-          event.preventDefault();
-          go(node);
-        } }, network.operator(node).replace(/^.*::/, ""))), links.length > 12 ? ` and ${links.length - 12} more` : "") : null);
+        linkTo(node, network.operator(node).replace(/^.*::/, ""), go)), links.length > 12 ? ` and ${links.length - 12} more` : "") : null);
     const place = network.stored.get(tensor);
     if (place !== undefined) row.append(...weights(network, place));
     return row;
@@ -131,10 +135,7 @@ function operators(network, nodes, go) {
   }
   const rows = [...counts].sort((a, b) => b[1].count - a[1].count || (a[0] < b[0] ? -1 : 1));
   const shown = rows.slice(0, MOST).map(([operator, entry]) => make("tr", {},
-    make("td", {}, make("a", { href: `#node=${entry.first}`, onclick: (event) => {
-      event.preventDefault();
-      go(entry.first);
-    } }, operator)), make("td", { class: "number" }, spelled(entry.count)), make("td", { class: "number" }, entry.macs ? short(entry.macs) : "")));
+    make("td", {}, linkTo(entry.first, operator, go)), make("td", { class: "number" }, spelled(entry.count)), make("td", { class: "number" }, entry.macs ? short(entry.macs) : "")));
   const table = make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Operator"), make("th", { scope: "col", class: "number" }, "Nodes"), make("th", { scope: "col", class: "number" }, "MACs"))), make("tbody", {}, ...shown));
   return rows.length > MOST ? make("div", {}, table, make("p", { class: "muted" }, `Showing ${MOST} of ${rows.length}.`)) : table;
 }

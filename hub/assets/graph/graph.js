@@ -1,9 +1,10 @@
 // The graph of an element with data-graph: loads the topology and the overlay, and keeps selection,
 // keys, tools and the address in step.
+import { download } from "../download.js";
 import { details } from "./details.js";
 import { button, make, spelled } from "./dom.js";
 import { drawBox } from "./box.js";
-import { download, pngOf, svgText } from "./export.js";
+import { pngOf, svgText } from "./export.js";
 import { MOST_OPEN, Network } from "./network.js";
 import { heat, Overlay, SCALES } from "./overlay.js";
 import { walkRows } from "./rows.js";
