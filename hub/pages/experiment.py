@@ -21,20 +21,19 @@ from registry.selectors.analysis.crossapplication import (
     cross_matrices,
     foreign_schedules_count,
 )
+from registry.selectors.analysis.outcome import FAILURE_WORDS
 from registry.selectors.analysis.workload import workload_get
 from registry.selectors.analysis.workloadjob import open_experiments
 from registry.services.analysis.ablation import ablation_submit
 from registry.services.analysis.crossapplication import cross_submit
 from registry.services.analysis.workloadjob import may_experiment
+from registry.states import TrialOutcome
 from registry.tables import CrossApplication, Job, ScheduleAblation, ScheduleTask
 from registry.traces.errors import TraceError
 from registry.traces.names import WorkloadNames
 from registry.traces.sketch import Sketch
 
-_FAILURES = {
-    "invalid": "cannot be built", "crash": "crashed", "timeout": "took too long",
-    "wrong-output": "wrong result", "infrastructure": "the machine failed", "pruned": "timed once",
-}  # fmt: skip
+_WITHOUT_RATIO = {**FAILURE_WORDS, TrialOutcome.PRUNED: "timed once"}
 
 
 @page
@@ -137,7 +136,7 @@ def _reverted(row: ScheduleAblation, titles: _Titles) -> Reverted:
         row.ratio,
         row.ratio_low,
         row.ratio_high,
-        "" if row.ratio is not None else _FAILURES.get(row.outcome, row.outcome),
+        "" if row.ratio is not None else _WITHOUT_RATIO.get(row.outcome, row.outcome),
     )
 
 
@@ -174,7 +173,7 @@ def _cell(row: CrossApplication | None, is_own: bool) -> dict[str, Any]:  # noqa
     if row is None:
         return {"text": "–", "note": "not measured", "grade": "none"}
     if row.ratio is None:
-        note = _FAILURES.get(row.outcome, row.outcome)
+        note = _WITHOUT_RATIO.get(row.outcome, row.outcome)
         return {"text": "failed", "note": note, "grade": "failed"}
     loss = 100 * (row.ratio - 1)
     return {

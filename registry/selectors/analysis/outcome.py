@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Count, Max
 
@@ -14,7 +14,8 @@ from registry.tables import Graph, Trial
 
 #: Outcomes that are results, not failures.
 _RESULTS = (TrialOutcome.MEASURED, TrialOutcome.PRUNED)
-_WORDS = {
+#: Outcomes of what failed, in words.
+FAILURE_WORDS: Final[Mapping[str, str]] = {
     TrialOutcome.INVALID: "cannot be built",
     TrialOutcome.TIMEOUT: "timed out",
     TrialOutcome.CRASH: "crashed",
@@ -160,7 +161,7 @@ def _cell(
         return OutcomeCell(reason=f"no gain: {_trials_text(measured)}")
     newest = max(failures, key=lambda row: row["newest"])
     total = sum(row["count"] for row in failures)
-    words = _WORDS[TrialOutcome(newest["outcome"])]
+    words = FAILURE_WORDS[newest["outcome"]]
     reason = f"{words}: {_trials_text(total)}"
     return OutcomeCell(reason=reason, detail=newest["detail"], is_failure=True)
 
