@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -37,14 +36,6 @@ _WITHOUT_RATIO = {**FAILURE_WORDS, TrialOutcome.PRUNED: "timed once"}
 
 
 @page
-def experiments(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """The ablation of a workload's best schedule, and how schedules of other targets do."""
-    task = workload_get(request.user, str(uuid))
-    context = {"section": "workloads", **experiments_context(request.user, task)}
-    return render(request, "workload/experiments.html", context)
-
-
-@page
 @require_POST
 def ablate(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """Queue an ablation."""
@@ -69,7 +60,7 @@ def _queue(
 
 
 def experiments_context(actor: Actor, task: ScheduleTask) -> dict[str, Any]:
-    """What ``workload/ablation.html`` and ``workload/cross.html`` show of a workload."""
+    """What ``workload/ablation.html`` and ``workload/cross.html`` show of a readable workload."""
     rows = ablations_of(actor, task)
     control = next((row for row in rows if row.position < 0), None)
     variants = [row for row in rows if row.position >= 0]

@@ -135,7 +135,6 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/delete", run.delete, name="run-delete"),
     path("compare", comparison.compare, name="compare"),
     path("passes", passes.passes, name="passes"),
-    path("workloads/<uuid:uuid>/experiments", experiment.experiments, name="workload-experiments"),
     path("workloads/<uuid:uuid>/ablate", experiment.ablate, name="workload-ablate"),
     path("workloads/<uuid:uuid>/cross", experiment.cross_apply, name="workload-cross"),
     path("principles", principle.principles, name="principles"),

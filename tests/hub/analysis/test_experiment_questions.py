@@ -53,7 +53,7 @@ def experiments(scene: AnalysisScene) -> Experiments:
 def test_question_5_which_decision_helped_and_is_it_causal(
     visitor: Visitor, experiments: Experiments
 ) -> None:
-    visitor.open(f"{experiments.workload}/experiments")
+    visitor.open(experiments.workload)
     panel = visitor.page.locator("section").filter(has_text="Which decisions matter").first
     expect(panel).to_contain_text("Causal: reverting tile of")
     expect(panel).to_contain_text("costs 1.8×")
@@ -64,7 +64,7 @@ def test_question_5_which_decision_helped_and_is_it_causal(
 def test_question_11_does_the_schedule_of_another_target_work_here(
     visitor: Visitor, experiments: Experiments
 ) -> None:
-    visitor.open(f"{experiments.workload}/experiments")
+    visitor.open(experiments.workload)
     row = visitor.page.locator("table.cross").get_by_role("row").filter(has_text="x86-64-v3")
     expect(row.last).to_contain_text("1.35")
     expect(row.last).to_contain_text("+35 %")

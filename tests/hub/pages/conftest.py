@@ -271,7 +271,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     workload = add_search(floor, "conv-search")
     return [
         "/principles", f"/principles/{Principle.objects.order_by('id')[0].identifier}",
-        f"/workloads/{best.task.uuid}/experiments",
+        f"/workloads/{best.task.uuid}",
         "/workloads", f"/workloads/{workload.uuid}",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/fleet", "/targets/new", "/settings/bundles",

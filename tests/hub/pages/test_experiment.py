@@ -50,7 +50,7 @@ def test_the_largest_effect_is_a_sentence_and_all_are_a_chart_and_a_table(
     client: Client, best: ScheduleTrial
 ) -> None:
     ablated(best)
-    page = shown(client, f"/workloads/{best.task.uuid}/experiments")
+    page = shown(client, f"/workloads/{best.task.uuid}")
     assert re.search(r"Causal: reverting tile of \S.* costs 1\.8× \[1\.8, 1\.8\]\.", page)
     assert 'data-chart="ablation"' in page
     assert "[1, 2, 2, 16] → [64, 1, 1, 1] (not tiled)" in page
@@ -62,7 +62,7 @@ def test_the_largest_effect_is_a_sentence_and_all_are_a_chart_and_a_table(
 def test_without_an_ablation_the_page_says_what_follows(
     client: Client, best: ScheduleTrial
 ) -> None:
-    page = shown(client, f"/workloads/{best.task.uuid}/experiments")
+    page = shown(client, f"/workloads/{best.task.uuid}")
     assert "No ablation yet." in page
     assert "No other target has a schedule" in page
     assert "<button>Ablate" not in page
@@ -75,14 +75,14 @@ def test_owners_have_buttons_and_others_do_not_get_through(
     client.force_login(User.objects.create(username="eve"))
     assert client.post(f"{address}/ablate").status_code == 403
     client.force_login(User.objects.get(username="alice"))
-    assert "<button>Ablate" in shown(client, f"{address}/experiments")
+    assert "<button>Ablate" in shown(client, address)
     answer = client.post(f"{address}/ablate")
     assert answer.headers["Location"] == f"{address}#effects"
     job = Job.objects.get(kind=JobKind.ABLATE)
-    assert str(job.uuid) in shown(client, f"{address}/experiments")
+    assert str(job.uuid) in shown(client, address)
     # Nothing to take over.
     client.post(f"{address}/cross")
-    assert "No other target has a schedule" in shown(client, f"{address}/experiments")
+    assert "No other target has a schedule" in shown(client, address)
     assert not Job.objects.filter(kind=JobKind.CROSS).exists()
 
 
@@ -92,7 +92,7 @@ def test_the_matrix_shows_losses_on_each_target(client: Client, best: ScheduleTr
     ticket = claim(JobKind.CROSS)
     application = comparison(best, 1.35) | {"source": str(other.uuid)}
     cross_application_add(job_uuid=ticket.job_uuid, fence=ticket.fence, application=application)
-    page = shown(client, f"/workloads/{best.task.uuid}/experiments")
+    page = shown(client, f"/workloads/{best.task.uuid}")
     assert "<strong>1.35</strong>" in page
     assert "+35 %" in page
     assert "not measured" in page
@@ -101,11 +101,10 @@ def test_the_matrix_shows_losses_on_each_target(client: Client, best: ScheduleTr
 def test_a_private_workload_is_not_there(client: Client, best: ScheduleTrial) -> None:
     ablated(best)
     MLModel.objects.update(visibility=Visibility.PRIVATE)
-    for tail in ("experiments",):
-        assert client.get(f"/workloads/{best.task.uuid}/{tail}").status_code == 404
+    assert client.get(f"/workloads/{best.task.uuid}").status_code == 404
     assert client.get(f"/api/v1/workloads/{best.task.uuid}/ablations").status_code == 404
     client.force_login(User.objects.get(username="alice"))
-    assert "not tiled" in shown(client, f"/workloads/{best.task.uuid}/experiments")
+    assert "not tiled" in shown(client, f"/workloads/{best.task.uuid}")
 
 
 def test_principles_are_listed_with_what_is_missing_and_published_with_evidence(
