@@ -57,6 +57,7 @@ class BundleAnswers:
     def answer(self, job: str, name: str, parameters: _Row, writes: Writes) -> Any:
         """The answer to a read of a job after ``writes``: its own, for :data:`OF_DEVICE` those of
         all jobs. Raises HubError if the bundle has none."""
+        stored: Any
         if name == "portfolio_of":
             stored = self._portfolio(job, parameters)
         elif name == "principles":
