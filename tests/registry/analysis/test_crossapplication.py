@@ -15,7 +15,7 @@ from registry.services.analysis.crossapplication import (
 from registry.services.work.attempt import job_succeed
 from registry.services.work.device import device_seen
 from registry.services.work.operations import job_read, job_write
-from registry.states import JobKind, Visibility
+from registry.states import DeviceHealth, JobKind, Visibility
 from registry.tables import CrossApplication, Device, MLModel, ScheduleTrial, Target, User
 from tests.registry.analysis import workloads
 from tests.registry.analysis.workloads import claim, comparison, searched
@@ -169,6 +169,6 @@ def test_they_are_planned_for_a_device_that_is_never_online(
     wide: ScheduleTrial, narrow: ScheduleTrial
 ) -> None:
     assert wide.job is not None
-    Device.objects.update(last_seen_at=None)
+    Device.objects.update(health=DeviceHealth.OFFLINE)
     planned = plan_cross_applications(job_uuid=str(wide.job.uuid))
     assert [job.target.slug for job in planned if job.target] == [WIDE]

@@ -51,7 +51,8 @@ def test_a_search_is_served_before_experiments_that_were_queued_earlier(
 
 @pytest.mark.parametrize("is_requested", [False, True])
 def test_a_running_experiment_yields_to_a_search(is_requested: bool) -> None:  # noqa: FBT001
-    ablation_submit(actor=alice() if is_requested else None, task=searched().task)
+    best = searched()
+    ablation_submit(actor=alice() if is_requested else None, task=best.task)
     ticket = claim(JobKind.ABLATE)
     assert not is_search_due(ticket.job_uuid)
     search()
@@ -60,7 +61,8 @@ def test_a_running_experiment_yields_to_a_search(is_requested: bool) -> None:  #
 
 def test_experiments_of_one_account_do_not_delay_the_search_of_another() -> None:
     for number in range(4):
-        ablation_submit(actor=alice(), task=searched(key=f"{number}" * 64).task)
+        best = searched(key=f"{number}" * 64)
+        ablation_submit(actor=alice(), task=best.task)
     bob = searched("bob/net", graph_hash="b" * 64, key="9" * 64)
     assert bob.job is not None
     job_submit(

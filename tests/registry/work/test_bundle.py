@@ -15,7 +15,7 @@ from hpcfair.tickets import JobTicket
 from hpcfair.trust.envelope import open_envelope
 from hpcfair.trust.keylist import read_list
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
-from registry.selectors.storage.blob import blobs_unreferenced
+from registry.selectors.storage.blob import blob_open, blobs_unreferenced
 from registry.selectors.work.bundle import bundle_get, bundles
 from registry.services.analysis.ablation import ablation_submit
 from registry.services.analysis.crossapplication import cross_submit
@@ -112,19 +112,24 @@ def test_a_bundle_contains_earlier_trials_of_a_search(
     assert len(answer["experience", NO_SEARCH_KEY]) == 1
 
 
-def answers_of(path: Path, job: str) -> dict[str, Any]:
+def answers_of(bundle: JobBundle, job: Job) -> dict[str, Any]:
     """Reads of a job, as their names with the values of their parameters, to the answers."""
-    document = answers_in(path)
+    with blob_open(bundle.answers) as file:
+        document = json.load(file)
+    values = document["values"]
     return {
-        " ".join([one["name"], *map(str, one["parameters"].values())]): document["values"][
-            one["value"]
-        ]
-        for one in document["answers"][job]
+        " ".join([one["name"], *map(str, one["parameters"].values())]): values[one["value"]]
+        for one in document["answers"][str(job.uuid)]
     }
 
 
 def device_of(trial: ScheduleTrial, tmp_path: Path) -> Device:
-    """The device that found a schedule, with a key."""
+    """The device that found a schedule, with a key, and no search that the export would plan."""
+    assert trial.job is not None
+    search = job_submit(
+        actor=None, kind=JobKind.TUNE, revision=trial.job.revision, target=trial.task.target
+    )
+    Job.objects.filter(pk=search.pk).update(state=JobState.CANCELLED)
     device = Device.objects.get(target=trial.task.target)
     key_of(device, tmp_path / "agent")
     return device
@@ -134,10 +139,10 @@ def test_an_experiment_is_exported_with_all_that_it_reads(tmp_path: Path) -> Non
     best = searched()
     other = searched(target="x86-64-v3", decisions=[[2, [1, 4, 2, 8]], [3, 1]])
     jobs = [submit(actor=None, task=best.task) for submit in (ablation_submit, cross_submit)]
-    row = export(device_of(best, tmp_path), tmp_path / "jobs")
+    row = export(device_of(best, tmp_path))
     assert set(row.claims) == {str(job.uuid) for job in jobs}
     for job in jobs:
-        answers = answers_of(tmp_path / "jobs", str(job.uuid))
+        answers = answers_of(row, job)
         assert answers["workload_of_job"]["key"] == best.task.key
         (trial,) = answers[f"schedule_trials {best.task.toolchain} {best.task.key}"]
         assert (trial["digest"], bool(trial["confirmed"])) == (best.digest, True)
@@ -158,21 +163,18 @@ def test_a_search_for_schedules_is_exported_with_published_principles(tmp_path: 
     job = job_submit(
         actor=None, kind=JobKind.SCHEDULE, revision=best.job.revision, target=best.task.target
     )
-    export(device_of(best, tmp_path), tmp_path / "jobs")
-    answers = answers_of(tmp_path / "jobs", str(job.uuid))
+    answers = answers_of(export(device_of(best, tmp_path)), job)
     assert answers[f"principles ['{best.task.anchor}']"] == [statement]
 
 
-def test_the_roofs_of_a_device_are_answered_as_over_http(
-    alice: User, device: Device, tmp_path: Path
-) -> None:
+def test_the_roofs_of_a_device_are_answered_as_over_http(alice: User, device: Device) -> None:
     for number in range(2):
         RoofSet.objects.create(device=device, tools_sha256=f"{number}" * 64, took_s=1.0)
     job = submit(alice)
-    export(device, tmp_path / "jobs")
+    row = export(device)
     over_http = job_read(job_uuid=str(job.uuid), fence=1, name="roof_tools", parameters={})
     assert over_http == ["1" * 64, "0" * 64]
-    assert answers_of(tmp_path / "jobs", str(job.uuid))["roof_tools"] == over_http
+    assert answers_of(row, job)["roof_tools"] == over_http
 
 
 def test_a_bundle_holds_as_many_jobs_as_its_budget(alice: User, device: Device) -> None:
