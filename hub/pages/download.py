@@ -36,9 +36,9 @@ def csv_download(
     text = io.StringIO()
     for key, value in (head or {}).items():
         shown = value if isinstance(value, str) else json.dumps(value)
-        text.write(f"# {key}: {' '.join(shown.splitlines())}\n")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_cell(value) for value in row] for row in rows)
+        text.write(f"# {key}: {' '.join(shown.splitlines())}\r\n")
+    # Lines end as in RFC 4180; with another ending, Python 3.11 does not quote carriage returns.
+    csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
     return download(file_name, text.getvalue(), "text/csv; charset=utf-8")
 
 
