@@ -17,14 +17,14 @@ from hpcfair import (
 from hpcfair.comparison import ComparisonFilters
 from hpcfair.importedprofile import ImportedProfile, ImportOptions
 from hpcfair.job import Job
-from hpcfair.methods.session import Session
+from hpcfair.methods.base import BaseClient
 from hpcfair.performance import Performance
 from hpcfair.principle import Principle
 from hpcfair.topology import Topology
 from hpcfair.workload import Workload
 
 
-class AnalysisMethods(Session):
+class AnalysisMethods(BaseClient):
     """Methods of the client for comparisons, profiles, networks as graphs, and experiments."""
 
     def compare(

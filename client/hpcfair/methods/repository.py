@@ -9,13 +9,13 @@ from hpcfair.catalogue import Filters
 from hpcfair.exporters.registry import Examples
 from hpcfair.fork import Form, Reused
 from hpcfair.job import Job
-from hpcfair.methods.session import Session
+from hpcfair.methods.base import BaseClient
 from hpcfair.publish import Publication
 from hpcfair.runtimes.base import Array
 from hpcfair.types import Finding, Hits, MLModel, Revision
 
 
-class RepositoryMethods(Session):
+class RepositoryMethods(BaseClient):
     """Methods of the client for models and their files."""
 
     def search(self, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]) -> Hits:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hpcfair import hints, loaded, mlmodel, pid, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
 from hpcfair.loaded import Guard, Loaded
-from hpcfair.methods.session import Session
+from hpcfair.methods.base import BaseClient
 from hpcfair.precisions import Tolerance
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
@@ -13,7 +13,7 @@ from hpcfair.resolution import Resolution
 from hpcfair.types import Build
 
 
-class ResultMethods(Session):
+class ResultMethods(BaseClient):
     """Methods of the client for what searches yield: builds and benchmark records."""
 
     def load(  # noqa: PLR0913 - each is a decision of its own

@@ -6,14 +6,14 @@ from typing import Any
 from hpcfair import job, pid, runon
 from hpcfair.acceptance import Acceptance
 from hpcfair.job import Job, Jobs
-from hpcfair.methods.session import Session
+from hpcfair.methods.base import BaseClient
 from hpcfair.precisions import Tolerance
 from hpcfair.runon import RemoteRun
 from hpcfair.transport import pages
 from hpcfair.types import Target
 
 
-class WorkMethods(Session):
+class WorkMethods(BaseClient):
     """Methods of the client for jobs, runs on devices, and targets."""
 
     def tune(

@@ -10,7 +10,7 @@ from hpcfair.transport import Transport
 from hpcfair.types import Account
 
 
-class Session:
+class BaseClient:
     """Settings, connections and cache of a client; the base of its methods."""
 
     def __init__(
