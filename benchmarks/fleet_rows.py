@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.fleet_client import AgentClient
+from registry.errors import Unavailable
 from registry.fairshare import NEW_ACCOUNT
 from registry.selectors.people.account import user_find
 from registry.services.work.devicecode import device_code_issue
@@ -141,8 +143,11 @@ def make_target() -> Target:
 def submit(revision: Revision, target: Target) -> str:
     """Queue a search for the owner of a revision; returns its UUID."""
     owner = user_find(revision.mlmodel.namespace.name)
-    job = job_submit(actor=owner, kind=JobKind.TUNE, revision=revision, target=target)
-    return str(job.uuid)
+    while True:
+        # SQLite is busy for longer than a write waits; clients of the hub repeat requests as well.
+        with suppress(Unavailable):
+            job = job_submit(actor=owner, kind=JobKind.TUNE, revision=revision, target=target)
+            return str(job.uuid)
 
 
 def submit_all(revisions: Sequence[Revision], target: Target) -> list[str]:

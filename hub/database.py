@@ -1,5 +1,6 @@
-"""Connections to PostgreSQL: the time limit of the queries of web requests."""
+"""Queries that end without a result: PostgreSQL's time limit, SQLite's wait for the write lock."""
 
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,8 @@ def limit_statements() -> None:
 
 
 def watch_queries(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Receiver of ``connection_created``: an ended query raises ``query_timeout``."""
+    """Receiver of ``connection_created``: an ended query raises ``query_timeout``, and a write that
+    waited too long for others ``database_busy``."""
     if _translate not in connection.execute_wrappers:
         connection.execute_wrappers.append(_translate)
 
@@ -36,10 +38,16 @@ def _translate(execute: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return execute(*arguments)
     except OperationalError as error:
-        if getattr(error.__cause__, "pgcode", None) != _QUERY_CANCELED:
-            raise
-        raise Unavailable(
-            "query_timeout",
-            "The database did not answer in time.",
-            "Ask for less, such as a shorter page or a narrower filter, or try again later.",
-        ) from error
+        if getattr(error.__cause__, "pgcode", None) == _QUERY_CANCELED:
+            raise Unavailable(
+                "query_timeout",
+                "The database did not answer in time.",
+                "Ask for less, such as a shorter page or a narrower filter, or try again later.",
+            ) from error
+        if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            raise Unavailable(
+                "database_busy",
+                "Too many others write to the database.",
+                "Try again. A hub with this many users or devices needs PostgreSQL.",
+            ) from error
+        raise

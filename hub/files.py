@@ -29,6 +29,7 @@ from django.utils.http import content_disposition_header
 
 from hub.headers import shared
 from hub.ranges import ranged
+from registry.errors import Unavailable
 from registry.fair.files import media_type
 from registry.fair.signposting import header, of_part, typed
 from registry.selectors.fair.hub import repository_address
@@ -197,7 +198,7 @@ def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:
 def _count(mlmodel: MLModel) -> None:
     try:
         mlmodel_downloaded(mlmodel=mlmodel)
-    except DatabaseError:
+    except (DatabaseError, Unavailable):
         # The download is complete; a busy database must not end the connection.
         logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)
 

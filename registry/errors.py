@@ -219,6 +219,7 @@ CODES: dict[str, str] = {
     "hub_unavailable": "Hub unavailable",
     "signing_unavailable": "No signatures now",
     "query_timeout": "Answer took too long",
+    "database_busy": "Database busy",
     "doi_unavailable": "No DOIs now",
     "internal_error": "Internal error",
 }

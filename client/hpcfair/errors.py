@@ -262,8 +262,8 @@ _CODES_OF: dict[type[HubError], str] = {
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",
     Unavailable: (
-        "rate_limited storage_full storage_unavailable query_timeout index_busy "
-        "signing_unavailable doi_unavailable internal_error hub_unavailable"
+        "rate_limited storage_full storage_unavailable query_timeout database_busy "
+        "index_busy signing_unavailable doi_unavailable internal_error hub_unavailable"
     ),
 }
 #: Error code of the hub to exception class. A test compares it with the hub's list.

@@ -1,10 +1,13 @@
-"""Connections to PostgreSQL: the time limit of queries, and what the API answers then."""
+"""Queries that end without a result: time limits of PostgreSQL, the write lock of SQLite."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import ConnectionHandler, OperationalError, connection, connections
 from django.test import Client
 
 from hub import checks
@@ -53,6 +56,27 @@ def test_the_api_answers_503_and_when_to_try_again(
     assert (answer.status_code, answer.json()["code"]) == (503, "query_timeout")
     assert answer["Content-Type"] == "application/problem+json"
     assert int(answer["Retry-After"]) > 0
+
+
+def test_a_write_that_waits_too_long_for_others_is_an_outage_with_a_next_step(
+    tmp_path: Path, db: None
+) -> None:
+    path = tmp_path / "hub.sqlite3"
+    options = {"timeout": 0.05, "transaction_mode": "IMMEDIATE"}
+    engine = "django.db.backends.sqlite3"
+    mine = ConnectionHandler({"default": {"ENGINE": engine, "NAME": path, "OPTIONS": options}})
+    with closing(sqlite3.connect(path)) as other, closing(mine["default"]):
+        other.execute("BEGIN IMMEDIATE")
+        with mine["default"].cursor() as cursor:
+            with pytest.raises(Unavailable) as raised:
+                cursor.execute("BEGIN IMMEDIATE")
+            assert raised.value.code == "database_busy"
+            assert "PostgreSQL" in raised.value.hint
+            other.rollback()
+            cursor.execute("BEGIN IMMEDIATE")
+            # Other errors of SQLite stay what they are.
+            with pytest.raises(OperationalError):
+                cursor.execute("SELECT * FROM no_such_table")
 
 
 def test_only_web_servers_limit_their_queries(
