@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client, RequestFactory
 
+from hub import sharing
 from hub.sharing import share_for_a_moment
 from registry.tables import MLModel, User
 
@@ -19,7 +21,7 @@ Get = Callable[..., HttpResponseBase]
 @pytest.fixture
 def get(settings: Any) -> Get:
     """Sends a request to a view whose answers are numbered, through the middleware."""
-    settings.SHARED_PAGES_S = 0.2
+    settings.SHARED_PAGES_S = 60
     numbers = iter(range(100))
 
     def view(request: HttpRequest) -> HttpResponse:
@@ -45,13 +47,14 @@ def number(response: HttpResponseBase) -> bytes:
     return response.content
 
 
-def test_visitors_of_a_moment_share_a_page(get: Get) -> None:
+def test_visitors_of_a_moment_share_a_page(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = get(), get()
     assert number(first) == number(second)
     assert "RateLimit" not in first.headers
     assert first.headers == second.headers
     assert first is not second
-    time.sleep(0.25)
+    later = time.monotonic() + 61
+    monkeypatch.setattr(sharing, "time", SimpleNamespace(monotonic=lambda: later))
     assert number(get()) != number(first)
 
 

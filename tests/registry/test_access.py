@@ -128,8 +128,8 @@ def test_members_and_the_hub_itself_read_all(floors: None) -> None:
 
 def test_every_predicate_is_tried_and_every_kind_of_row_was_there(floors: None) -> None:
     predicates = {name for name in vars(access) if name.startswith("readable_")}
-    # Workloads lead to models by graph hashes: tests/registry/analysis/test_workload.py. The last
-    # is of two rows, and of no actor.
+    # Workloads lead to models by graph hashes: tests/registry/analysis/test_workload_access.py. The
+    # last is of two rows, and of no actor.
     others = {"readable_workloads", "readable_with"}
     assert predicates == {f"readable_{kind}" for kind in READS} | others
     for table in (MLModel, Revision, Graph, Job, Trial, Build, Record):

@@ -1,4 +1,9 @@
-"""Questions 6 to 10: what a search of schedules shows. The answers are recomputed from the rows."""
+"""Questions 6 to 10: what a search of schedules shows.
+
+The answers are recomputed from the rows, or follow from what is planted: all of the fastest twenty
+schedules have an inner width of 16, and nine of the others; trial 170 is the fastest, and improves
+on trial 5 by less than 2 %.
+"""
 
 import re
 from statistics import median
@@ -7,7 +12,6 @@ import pytest
 from playwright.sync_api import Page, expect
 from scipy.stats import spearmanr
 
-from registry.statistics.progress import GAIN
 from registry.tables import ScheduleTrial
 from tests.hub.analysis.clicks import Visitor
 from tests.hub.analysis.scene import AnalysisScene
@@ -35,25 +39,16 @@ def test_question_6_what_the_fastest_have_in_common(
     visitor.open(scene.workload)
     visitor.link("5 %", within="#decisions")
     findings = visitor.page.locator("#decisions .findings")
-    expect(findings).to_contain_text("inner width of ff 16: ")
-    expect(findings).to_contain_text("of the fastest 5 % against")
+    expect(findings).to_contain_text("inner width of ff 16: 100.0 % of the fastest 5 % against 2.4 %")
     expect(findings).to_contain_text(f"n = {len(timed)}")
     visitor.has_clicked(1)
     visitor.again()
     expect(findings).to_contain_text("of the fastest 5 % against")
 
 
-def test_question_7_was_it_still_improving(
-    visitor: Visitor, scene: AnalysisScene, trials: list[ScheduleTrial]
-) -> None:
-    best, last = float("inf"), 0
-    for at, trial in enumerate(trials):
-        time = time_of(trial)
-        if time is not None and time < best:
-            last = at if time < best * (1 - GAIN) else last
-            best = time
+def test_question_7_was_it_still_improving(visitor: Visitor, scene: AnalysisScene) -> None:
     visitor.open(scene.workload)
-    visitor.sees(f"no gain in the last {len(trials) - 1 - last} trials", within="#outcome")
+    visitor.sees("no gain in the last 394 trials", within="#outcome")
     visitor.has_clicked(0)
 
 
@@ -89,6 +84,7 @@ def test_question_10_schedules_as_good_as_the_best(visitor: Visitor, scene: Anal
     visitor.click(visitor.page.locator("#outcome").get_by_role("link", name="equal"))
     verdicts = visitor.page.locator("#equals")
     expect(verdicts).to_contain_text("equal within noise")
+    expect(verdicts).to_contain_text("compared with trial 170.")
     expect(verdicts.get_by_role("row").nth(1)).to_contain_text("equal")
     visitor.has_clicked(1)
 
@@ -101,11 +97,11 @@ def test_question_22_every_trial_can_be_taken_away(
         visitor.click(visitor.page.locator("#about").get_by_role("link", name="CSV"))
     text = download.value.path().read_text()
     assert scene.workload in text
-    assert sum(not line.startswith("#") for line in text.splitlines()) >= len(trials) + 1
+    assert sum(not line.startswith("#") for line in text.splitlines()) == len(trials) + 1
     visitor.has_clicked(2)
 
 
 def test_they_are_answered_without_scripts(plain_page: Page, scene: AnalysisScene) -> None:
     plain_page.goto(scene.workload)
-    for text in ("inner width of ff 16", "no gain in the last", "crash: 3 of 400", "equal within"):
+    for text in ("inner width of ff 16", "in the last 394 trials", "crash: 3 of 400", "equal within"):
         expect(plain_page.locator("main")).to_contain_text(text)

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from registry.tables import Build, User
+from tests.hub.analysis.clicks import Visitor
 from tests.hub.pages.revisions import two_revisions
 from tests.hub.pages.tuning import floor_of, make_digits
 from tests.programs import needs
@@ -30,30 +31,14 @@ def builds(alice: User) -> list[Build]:
     )
 
 
-class Clicks:
-    """Clicks, counted."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.count = 0
-
-    def link(self, name: str) -> None:
-        self.page.get_by_role("link", name=name).first.click()
-        self.count += 1
-
-    def button(self, name: str) -> None:
-        self.page.get_by_role("button", name=name).first.click()
-        self.count += 1
-
-
 def test_question_16_who_wins_a_group_by_how_much_in_which_precision(
     page: Page, builds: list[Build]
 ) -> None:
-    clicks = Clicks(page)
-    page.goto("/alice/digits")
-    clicks.link("Builds")
-    clicks.link("Compare these builds")
-    assert clicks.count <= 2
+    visitor = Visitor(page)
+    visitor.open("/alice/digits")
+    visitor.link("Builds")
+    visitor.link("Compare these builds")
+    visitor.has_clicked(2)
     row = page.get_by_role("row").filter(has_text="nodes 0–1: Conv, Relu, ConvRelu")
     expect(row).to_contain_text("precision differs")
     expect(row).to_contain_text("70.0 µs float32")
@@ -67,23 +52,23 @@ def test_question_16_who_wins_a_group_by_how_much_in_which_precision(
 
 
 def test_question_17_the_cheapest_within_limits(page: Page, builds: list[Build]) -> None:
-    clicks = Clicks(page)
-    page.goto("/compare?model=alice/digits")
+    visitor = Visitor(page)
+    visitor.open("/compare?model=alice/digits")
     page.get_by_label("Accuracy at least").fill("0.98")
     page.get_by_label("Latency at most, ms").fill("5")
-    clicks.button("Compare")
-    assert clicks.count <= 2
+    visitor.click(page.get_by_role("button", name="Compare"))
+    visitor.has_clicked(2)
     answer = page.locator(".compare-answer")
     expect(answer).to_contain_text("x86-64-avx512, onnxruntime")
     expect(answer.get_by_role("link")).to_have_attribute("href", f"/builds/{builds[1].uuid}")
 
 
 def test_question_22_the_data_can_be_taken_away(page: Page, builds: list[Build]) -> None:
-    clicks = Clicks(page)
-    page.goto("/compare?model=alice/digits")
+    visitor = Visitor(page)
+    visitor.open("/compare?model=alice/digits")
     with page.expect_download() as started:
-        clicks.link("Groups as CSV")
-    assert clicks.count <= 2
+        visitor.link("Groups as CSV")
+    visitor.has_clicked(2)
     text = started.value.path().read_text()
     assert "0 1,Conv Relu ConvRelu,70000,float32,20000,bfloat16" in text
 
@@ -120,11 +105,11 @@ def test_without_scripts_a_build_is_a_link_and_the_form_works(
 
 def test_question_18_what_changed_between_two_revisions_by_group(page: Page, alice: User) -> None:
     two_revisions(alice)
-    clicks = Clicks(page)
-    page.goto("/alice/digits")
-    clicks.link("History")
-    clicks.link("Compare")
-    assert clicks.count <= 2
+    visitor = Visitor(page)
+    visitor.open("/alice/digits")
+    visitor.link("History")
+    visitor.link("Compare")
+    visitor.has_clicked(2)
     row = page.get_by_role("row").filter(has_text="node 0: Conv")
     expect(row).to_contain_text("60.0 µs")
     expect(row).to_contain_text("−40.0 µs")
@@ -140,11 +125,11 @@ def test_question_19_how_far_from_the_roof_and_what_reaching_it_saves(
     calls = [call_site("conv", 40_000, (0, "exact"), precision="float32"),
              call_site("gemm", 60_000, (2, "exact"), operator="Gemm")]  # fmt: skip
     published(floor, calls={"all": calls})
-    clicks = Clicks(page)
-    page.goto("/alice/digits")
-    clicks.link("Builds")
-    clicks.link("Profile of this build: onnxruntime, exact")
-    assert clicks.count <= 2
+    visitor = Visitor(page)
+    visitor.open("/alice/digits")
+    visitor.link("Builds")
+    visitor.link("Profile of this build: onnxruntime, exact")
+    visitor.has_clicked(2)
     # Half of the 40 µs of the convolution is above its roof: a fifth of the profile.
     expect(page.locator("#roofline")).to_contain_text("3.20 ms in place of 4.00 ms")
     page.locator("#roofline").get_by_text("As a table").click()

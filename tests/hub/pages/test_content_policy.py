@@ -1,17 +1,17 @@
-"""Pages run no script and apply no style that stands in the page itself."""
+"""Pages run no script and apply no style that stands in the page itself.
+
+What browsers report is collected in ``test_accessibility.py``.
+"""
 
 import re
 from html.parser import HTMLParser
 
 import pytest
 from django.test import Client
-from playwright.sync_api import ConsoleMessage, Page
 
 from registry.tables import User
-from tests.hub.pages.conftest import sign_in
-from tests.programs import needs
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 #: Types of scripts that browsers do not run (https://html.spec.whatwg.org/#data-block).
 _DATA = {"application/json", "application/ld+json"}
@@ -67,25 +67,3 @@ def test_no_page_holds_scripts_styles_or_handlers(
 )  # fmt: skip
 def test_inline_parts_are_recognised(html: str) -> None:
     assert inline_parts(html)
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@needs("chromium")
-def test_a_browser_reports_no_violation_on_any_page(loose_page: Page, addresses: list[str]) -> None:
-    violations: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if "Content Security Policy" in message.text:
-            violations.append(f"{loose_page.url}: {message.text}")
-
-    loose_page.on("console", note)
-    for address in [*_OTHERS, *addresses]:
-        if address == addresses[0]:
-            sign_in(loose_page, "alice")
-        loose_page.goto(address)
-    assert violations == []
-    # A violation would have been reported.
-    with loose_page.expect_console_message():
-        loose_page.evaluate("document.body.setAttribute('style', 'color: red')")
-    assert "style" in violations[0]

@@ -10,8 +10,8 @@ from registry.services.work.attempt import job_progress
 from registry.states import DeviceState
 from registry.tables import Device
 from tests.factories import make_user
+from tests.hub.pages.axe import faults
 from tests.hub.pages.conftest import sign_in
-from tests.hub.pages.test_accessibility import faults
 from tests.programs import needs
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor

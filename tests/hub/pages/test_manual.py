@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
 from playwright.sync_api import Page, expect
 
@@ -20,7 +19,7 @@ from registry.errors import CODES
 from registry.fair.card.keys import CARD_KEYS
 from registry.fair.card.texts import TEXT_KEYS
 from registry.schemas import bench_schema
-from tests.hub.pages.test_accessibility import _RULES, faults
+from tests.hub.pages.axe import problems_of
 from tests.hub.pages.test_content_policy import inline_parts
 from tests.programs import needs
 
@@ -192,23 +191,10 @@ def test_the_chosen_theme_is_that_of_the_hub(page: Page, served: Path) -> None:
 def test_all_can_read_it_in_light_in_dark_on_a_phone_and_on_paper(
     loose_page: Page, served: Path
 ) -> None:
-    rules = {"runOnly": {"type": "tag", "values": _RULES}, "resultTypes": ["violations"]}
-    violations: list[str] = []
-    loose_page.on("console", lambda message: violations.append(message.text))
-    found, wide = [], []
-    for name in _KINDS:
-        loose_page.emulate_media(color_scheme="light", media="screen")
-        loose_page.set_viewport_size({"width": 390, "height": 800})
-        loose_page.goto(f"/docs/{name}.html")
-        if loose_page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            wide.append(name)
-        loose_page.set_viewport_size({"width": 1280, "height": 800})
-        loose_page.evaluate(Axe().axe_script)
-        found += faults(loose_page, rules)
-        loose_page.emulate_media(color_scheme="dark")
-        found += faults(loose_page, rules)
-        loose_page.emulate_media(color_scheme="light", media="print")
+    addresses = [f"/docs/{name}.html" for name in _KINDS]
+    problems = problems_of(loose_page, addresses)
+    assert not problems, "\n".join(problems)
+    loose_page.emulate_media(color_scheme="light", media="print")
+    for address in addresses:
+        loose_page.goto(address)
         expect(loose_page.locator(".sidebar-drawer")).to_be_hidden()
-    assert not found, "\n".join(found)
-    assert not wide
-    assert not [text for text in violations if "Content Security Policy" in text]

@@ -1,5 +1,7 @@
 """Pages everybody may read."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -118,10 +120,27 @@ def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None
     assert f"/builds/{faster.uuid}" in text(client, "/alice/stars/builds")
     page = text(client, f"/builds/{faster.uuid}")
     assert "do not add up" in page
-    assert f"/alice/stars/perf?build={faster.uuid}" in page
-    times = text(client, f"/alice/stars/perf?build={faster.uuid}")
-    assert all(f">{name}<" in times for name in ("stem", "head", "reorder"))
-    assert "bfloat16" in times
+    address = f"/alice/stars/perf?build={faster.uuid}"
+    assert f'href="{address}"' in page
+    times = text(client, address)
+    rows = re.findall(r'<tr id="row-\d+">.*?</tr>', times, re.DOTALL)
+    # Longest first, with the share of the run, the precision and the nodes.
+    for row, columns in zip(
+        rows,
+        [
+            (">stem<", "30.0 %", "bfloat16", ">0, 1 <"),
+            (">head<", "15.0 %", "bfloat16", ">2, 3 <"),
+            (">reorder<", "2.5 %", "float32", ">0 <"),
+        ],
+        strict=True,
+    ):
+        for column in columns:
+            assert column in row
+    # The calls take 95 of the 200 ns of the run: linked to nodes, not linked, between them.
+    parts = re.search(r'class="reconcile-keys">(.*?)</ul>', times, re.DOTALL)
+    assert parts is not None
+    assert re.findall(r"<strong>(.*?)</strong>", parts[1]) == ["47.5 %", "0.0 %", "52.5 %"]
+    assert "The calls take 95 ns together, the run 200 ns" in times
     assert f'href="/api/v1/builds/{faster.uuid}/files/model.ort" download' in page
     assert "No profile" in text(client, f"/builds/{baseline.uuid}")
 

@@ -105,7 +105,7 @@ def test_a_network_that_is_not_drawn_yet_names_its_job(client: Client, graph: Gr
 
 
 def test_without_a_network_the_page_says_what_to_do(client: Client) -> None:
-    assert "Publish an ONNX" in text(client, PAGE) or "inspection" in text(client, PAGE)
+    assert "Publish an ONNX" in text(client, PAGE)
 
 
 def test_other_files_are_chosen_by_their_path(client: Client, graph: Graph) -> None:

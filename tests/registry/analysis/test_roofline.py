@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from registry.selectors.analysis.roof import roofs_of_device
 from registry.selectors.analysis.roofline import RooflineView, roofline_of_build
 from registry.services.analysis.roof import roof_of
 from registry.tables import Build, Device, MLModel, RoofSet, Topology, User
@@ -147,4 +146,3 @@ def test_restricted_files_tell_nothing_of_their_network(floor: Floor) -> None:
     stranger = factories.make_user("stranger")
     assert "restricted" in view(build, stranger).refusal
     assert view(build, User.objects.get(username="alice")).calls
-    assert roofs_of_device(floor.device)

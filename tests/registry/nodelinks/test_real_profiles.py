@@ -89,7 +89,11 @@ def test_links_without_names_are_those_that_the_names_tell(
             profile, calls=tuple(replace(c, names=(), outputs=()) for c in profile.calls)
         )
         truth, inferred = linked(profile, name), linked(bare, name)
+        compared = 0
         for call, told, found in zip(profile.calls, truth.links, inferred.links, strict=True):
             stated = {index for index, grade in told.items() if grade == "exact"}
             assert not found or not stated or stated & set(found), call.name
+            compared += bool(found and stated)
+        # Most calls, so that nothing is shown by links that are not made.
+        assert compared > len(profile.calls) / 2
         assert inferred.fit.is_same, str(inferred.fit)

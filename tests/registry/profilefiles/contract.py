@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.profilefiles.errors import ProfileFault
-from registry.profilefiles.formats import FORMATS, read, recognised
+from registry.profilefiles.formats import read, recognised
 from registry.profilefiles.types import SENTINEL_NS
 
 #: Names of the operators in a file of :meth:`ReaderContract.file`, in order.
@@ -90,7 +90,3 @@ class ReaderContract(ABC):
         except ProfileFault:
             return
         assert all(0 <= call.median_ns < SENTINEL_NS for call in profile.calls)
-
-    def test_it_is_in_the_table(self) -> None:
-        assert FORMATS[self.name].title
-        assert FORMATS[self.name].command

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.traces import Sketch, TraceError, WorkloadNames
+from tests.registry.analysis.recordedsearches import tile_of_ff
 from tests.registry.traces.recorded import NAMES, recorded
 from workers.backends.tvm.tuning import moves
 
@@ -21,15 +22,9 @@ def texts(sketch: Sketch, decisions: Any) -> dict[str, str]:
 def test_decisions_have_the_names_of_the_workload() -> None:
     trial = CONV.trials[-1]
     described = texts(CONV.read()[trial["sketch"]], trial["decisions"])
-    ff = next(value for at, value in trial["decisions"] if at == _instruction(trial, "tile of ff"))
-    assert described["tile of ff"] == str(ff)
+    assert described["tile of ff"] == str(tile_of_ff(trial)) == "[4, 1, 1, 16]"
     assert described["unroll limit"] in {"0", "16", "64", "512"}
     assert {"tile of xx", "tile of rc", "place of pad_temp"} <= described.keys()
-
-
-def _instruction(trial: dict[str, Any], title: str) -> int:
-    sketch = CONV.read()[trial["sketch"]]
-    return next(point.instruction for point in sketch.points if point.title == title)
 
 
 def test_without_stored_names_loops_have_numbers() -> None:
