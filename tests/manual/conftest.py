@@ -11,10 +11,11 @@ import pytest
 from examples.hub import embedded_hub, user_token
 from tests.manual.blocks import DOCS, blocks_of
 from tests.manual.session import Session
+from tests.migrated import migrated_data
 
 #: Short searches; nothing in the background.
 _SETTINGS = {
-    "HPCFAIR_TUNE_SECONDS": "5",
+    "HPCFAIR_TUNE_SECONDS": "3",
     "HPCFAIR_SCHEDULE_SECONDS": "0",
     "HPCFAIR_ABLATION_SECONDS": "0",
     "HPCFAIR_PASSES_SECONDS": "0",
@@ -70,7 +71,7 @@ class Reader:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """``ada``, who has an account on a hub of her own."""
     folder = tmp_path_factory.mktemp("manual")
-    data = folder / "hub"
+    data = migrated_data(tmp_path_factory, folder / "hub")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in _SETTINGS.items():
             patch.setenv(name, value)

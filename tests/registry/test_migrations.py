@@ -1,37 +1,28 @@
 """The suite makes its tables from the models, so one test makes them as a hub does."""
 
-import os
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.migrated import migrated_database
 
 Tables = dict[str, set[tuple[object, ...]]]
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_migrations_make_the_tables_of_the_models(tmp_path: Path) -> None:
+def test_migrations_make_the_tables_of_the_models(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     assert connection.vendor == "sqlite"
-    _migrate(tmp_path)
-    with sqlite3.connect(tmp_path / "db.sqlite3") as migrated:
+    with sqlite3.connect(migrated_database(tmp_path_factory)) as migrated:
         made, indexes = _tables(migrated.cursor()), _indexes(migrated.cursor())
     del made["django_migrations"]
     with connection.cursor() as cursor:
         assert made == _tables(cursor)
         assert indexes == _indexes(cursor)
-
-
-def _migrate(data: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "HPCFAIR_DATA": str(data)}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
 
 
 def _tables(cursor: Any) -> Tables:

@@ -101,7 +101,7 @@ def test_a_model_is_tuned_by_the_backend_and_loaded_by_the_runtime_of_another_pa
     make_mlmodel(NAME, actor=alice, files=files)
     drain([JobKind.INSPECT], here=None)
     register()
-    only = {"backends": ["product"], "budget_s": 20, "trials": 2}
+    only = {"backends": ["product"], "budget_s": 8, "trials": 2}
     Job.objects.filter(kind=JobKind.TUNE).update(parameters=only)
     connections.close_all()
     run(

@@ -104,7 +104,7 @@ def submit(alice: User, device: Device, **shape: int) -> Job:
         kind=JobKind.TUNE,
         revision=revision,
         target=device.target,
-        parameters={"budget_s": 20, "trials": 2, "backends": ["onnxruntime"]},
+        parameters={"budget_s": 8, "trials": 2, "backends": ["onnxruntime"]},
     )
 
 
