@@ -102,7 +102,9 @@ def tune_next(actor: Actor, target: Target) -> TuneNext:
     opportunities = [
         one for head in rows[:MOST_MODELS] for one in _of_revision(actor, head.revision, target)
     ]
-    opportunities.sort(key=lambda one: (one.gain is None, -(one.gain or one.share)))
+    opportunities.sort(
+        key=lambda one: (one.gain is None, -(one.share if one.gain is None else one.gain))
+    )
     count = rows.count()
     return TuneNext(opportunities, min(count, MOST_MODELS), count)
 

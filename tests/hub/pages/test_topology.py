@@ -105,6 +105,11 @@ def test_a_network_that_is_not_drawn_yet_names_its_job(client: Client, graph: Gr
 
 
 def test_without_a_network_the_page_says_what_to_do(client: Client) -> None:
+    page = text(client, PAGE)
+    assert "No network is known in this revision" in page
+    job = Job.objects.get()
+    assert f'Its inspection is <a href="/jobs/{job.uuid}">queued</a>' in page
+    job.delete()
     assert "Publish an ONNX" in text(client, PAGE)
 
 
