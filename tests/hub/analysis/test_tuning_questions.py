@@ -32,14 +32,13 @@ def time_of(trial: ScheduleTrial) -> float | None:
     return middle if middle is not None and middle < 1e9 else None
 
 
-def test_question_6_what_the_fastest_have_in_common(
-    visitor: Visitor, scene: AnalysisScene
-) -> None:
+def test_question_6_what_the_fastest_have_in_common(visitor: Visitor, scene: AnalysisScene) -> None:
     visitor.open(scene.workload)
     visitor.link("5 %", within="#decisions")
     findings = visitor.page.locator("#decisions .findings")
     expect(findings).to_contain_text(
-        "inner width of ff 16: 100 % of the fastest 5 % against 2 % of the rest (q < 0.001, n = 396)"
+        "inner width of ff 16: 100 % of the fastest 5 % against 2 % of the rest "
+        "(q < 0.001, n = 396)"
     )
     visitor.has_clicked(1)
     visitor.again()
@@ -103,5 +102,10 @@ def test_question_22_every_trial_can_be_taken_away(
 
 def test_they_are_answered_without_scripts(plain_page: Page, scene: AnalysisScene) -> None:
     plain_page.goto(scene.workload)
-    for text in ("inner width of ff 16", "in the last 394 trials", "crash: 3 of 400", "equal within"):
+    for text in (
+        "inner width of ff 16",
+        "in the last 394 trials",
+        "crash: 3 of 400",
+        "equal within",
+    ):
         expect(plain_page.locator("main")).to_contain_text(text)

@@ -30,8 +30,8 @@ def faults(page: Page, options: dict[str, Any]) -> list[str]:
 
 
 def problems_of(page: Page, addresses: Iterable[str]) -> list[str]:
-    """Faults of each page with all that it can open, what its content policy forbids, and whether it
-    is wider than a phone."""
+    """Faults of each page with all that it can open, what its content policy forbids, and pages
+    that are wider than a phone."""
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:

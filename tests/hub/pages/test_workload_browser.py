@@ -78,9 +78,7 @@ def test_ranges_choose_trials_in_all_views_by_keyboard(page: Page, task: Schedul
     status = page.locator("[data-space-status]")
     expect(status).to_contain_text("of 397 trials chosen")
     expected = sum(
-        tile_of_ff(trial)[-1] == 16
-        for at, trial in enumerate(planted())
-        if at not in {12, 13, 14}
+        tile_of_ff(trial)[-1] == 16 for at, trial in enumerate(planted()) if at not in {12, 13, 14}
     )
     expect(space).to_have_attribute("data-chosen", str(expected))
     cells = page.locator("[data-space-rows] tr").first.locator("td").all_inner_texts()
