@@ -1,8 +1,16 @@
-"""Environment variables of analyses: experiments with schedules."""
+"""Environment variables of analyses: roofs of devices, experiments with schedules."""
 
 from hub.settings.env import SettingsSection
 
 _analyses = SettingsSection("Analyses")
+ROOFS_S = _analyses.integer(
+    "HPCFAIR_ROOFS_SECONDS",
+    60,
+    low=0,
+    high=600,
+    about="Seconds that a device may take, in its first job and in the first one after a change of "
+    "its tools, to measure how fast its arithmetic and its memory are; 0: never.",
+)
 ABLATION_S = _analyses.integer(
     "HPCFAIR_ABLATION_SECONDS",
     60,
