@@ -19,6 +19,7 @@ from hub.pages.chart.figure import (
 )
 from hub.pages.speedwords import speed
 from hub.templatetags.figures import latency, options, percent
+from registry.selectors.analysis.measuredbuild import interval_of
 from registry.states import ToleranceClass
 from registry.statistics.front import pareto_front
 from registry.tables import Build
@@ -51,7 +52,7 @@ def pareto(
     is_accuracy = None not in lost and max(one or 0.0 for one in lost) >= _VISIBLE_LOSS
     costs = lost if is_accuracy else [_error(build) for build in shown]
     placed = [(build, cost) for build, cost in zip(shown, costs, strict=True) if cost is not None]
-    ends = [end for build in shown for end in _interval_ns(build)]
+    ends = [end for build in shown for end in interval_of(build)]
     x = log_axis("latency", ends, time_label)
     y = _loss_axis(placed) if is_accuracy else _error_axis(placed)
     series = _series(placed, default, x, y)
@@ -96,7 +97,7 @@ def _series(
             continue
         color = series_color(number)
         intervals = [
-            [x.at(build.p50_ns), y.at(cost), *map(x.at, _interval_ns(build))] for build, cost in own
+            [x.at(build.p50_ns), y.at(cost), *map(x.at, interval_of(build))] for build, cost in own
         ]
         series.append(whiskers(tolerance, intervals, color, is_vertical=False))
         series.append(
@@ -145,20 +146,12 @@ def _lost_points(build: Build) -> float | None:
     return 100 * (build.accuracy_reference - build.accuracy)
 
 
-def _interval_ns(build: Build) -> tuple[float, float]:
-    """95 % interval of the latency: that of the ratio to the default, at the build's median."""
-    low, high = build.record.ratio_low, build.record.ratio_high
-    if build.is_baseline or low is None or high is None or not build.ratio:
-        return float(build.p50_ns), float(build.p50_ns)
-    return build.p50_ns * low / build.ratio, build.p50_ns * high / build.ratio
-
-
 def _gain(build: Build) -> str:
     return "" if build.is_baseline or not build.ratio else speed(build.ratio)
 
 
 def _interval_text(build: Build) -> str:
-    low, high = _interval_ns(build)
+    low, high = interval_of(build)
     return "" if low == high else f"{latency(low)} to {latency(high)}"
 
 

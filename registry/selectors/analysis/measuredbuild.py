@@ -95,12 +95,17 @@ class MeasuredBuild:
 
     @property
     def interval_ns(self) -> tuple[float, float]:
-        """95 % interval of the latency: that of the ratio to the default, at the build's median."""
-        build = self.build
-        low, high = build.record.ratio_low, build.record.ratio_high
-        if build.is_baseline or low is None or high is None or not build.ratio:
-            return float(build.p50_ns), float(build.p50_ns)
-        return build.p50_ns * low / build.ratio, build.p50_ns * high / build.ratio
+        """:func:`interval_of` its build."""
+        return interval_of(self.build)
+
+
+def interval_of(build: Build) -> tuple[float, float]:
+    """95 % interval of the latency in nanoseconds: that of the ratio to the default, at the build's
+    median."""
+    low, high = build.record.ratio_low, build.record.ratio_high
+    if build.is_baseline or low is None or high is None or not build.ratio:
+        return float(build.p50_ns), float(build.p50_ns)
+    return build.p50_ns * low / build.ratio, build.p50_ns * high / build.ratio
 
 
 def measured_builds(builds: Sequence[Build]) -> list[MeasuredBuild]:
