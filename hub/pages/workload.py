@@ -149,8 +149,8 @@ def _model(search: WorkloadSearch) -> dict[str, Any]:
 def _decisions(request: HttpRequest, search: WorkloadSearch) -> dict[str, Any]:
     top = choice_of(request, "top", _SHARES, "10")
     among = choice_of(request, "among", _AMONG, "all")
-    chosen = search.is_random if among == "random" else None
-    matrix = matrix_of(evidence_of(search, _SHARES[top], chosen), _SHARES[top])
+    evidence = evidence_of(search, _SHARES[top], "random" if among == "random" else "all")
+    matrix = matrix_of(evidence, _SHARES[top])
     return {
         "matrix": matrix,
         "top": top,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch
+from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch, per_search
 from registry.statistics.alignment import align
 
 #: Schedules side by side.
@@ -49,6 +49,7 @@ class AlignedSchedules:
         return [row for row in self.rows if not row.differs]
 
 
+@per_search
 def aligned(search: WorkloadSearch, count: int = MOST_ALIGNED) -> AlignedSchedules | None:
     """The ``count`` fastest readable schedules; ``None`` if there are not two.
 

@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch
+from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch, per_search
 from registry.statistics.association import Association, associations, fastest
 from registry.statistics.noise import (
     Likeness,
@@ -102,14 +101,14 @@ class SpaceMap:
     agreement: float | None
 
 
+@per_search
 def evidence_of(
-    search: WorkloadSearch, share: float = 0.1, chosen: NDArray[np.bool_] | None = None
+    search: WorkloadSearch, share: float = 0.1, among: Literal["all", "random"] = "all"
 ) -> DecisionEvidence:
-    """Associations with the fastest ``share`` of the timed trials, or of those that the mask
-    ``chosen`` selects as well."""
+    """Associations with the fastest ``share`` of the timed trials, or of the random among them."""
     is_used = np.isfinite(search.times) & ~search.table.unreadable
-    if chosen is not None:
-        is_used &= chosen
+    if among == "random":
+        is_used &= search.is_random
     times = search.times[is_used]
     is_fast = fastest(times, share)
     columns = search.table.columns
@@ -117,11 +116,13 @@ def evidence_of(
     return DecisionEvidence(len(times), int(is_fast.sum()), columns, rows)
 
 
+@per_search
 def rounds_of(search: WorkloadSearch) -> list[PredictionRound]:
     """Rounds of the trials of a workload that have a prediction and a time."""
     return rounds_from(_predictions(search))
 
 
+@per_search
 def pooled(search: WorkloadSearch) -> PredictionRound | None:
     """All predictions as one round, though later ones are of a model that had learned more."""
     rows = _predictions(search)
@@ -157,6 +158,7 @@ def round_of(rows: Sequence[tuple[int, float, float]]) -> PredictionRound:
     )
 
 
+@per_search
 def peers_of(search: WorkloadSearch) -> list[PeerTrial]:
     """The fastest measured trials, each compared with the fastest by raw times, fastest first.
 
@@ -175,6 +177,7 @@ def peers_of(search: WorkloadSearch) -> list[PeerTrial]:
     return [PeerTrial(trial, interval, likeness(interval)) for trial, interval in intervals]
 
 
+@per_search
 def failures_of(search: WorkloadSearch) -> list[FailureCount]:
     """Failures of a search, as of :func:`failure_counts`."""
     return failure_counts(
@@ -191,7 +194,7 @@ def failure_counts(failures: Iterable[tuple[str, str]]) -> list[FailureCount]:
     return sorted(counts, key=lambda row: -row[1])
 
 
-@lru_cache(maxsize=8)
+@per_search
 def map_of(search: WorkloadSearch) -> SpaceMap | None:
     """The timed trials projected to a plane; ``None`` if they are too few or too alike."""
     is_used = np.isfinite(search.times) & ~search.table.unreadable

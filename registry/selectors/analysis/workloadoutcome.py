@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from registry.selectors.access import Actor, readable_builds
-from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch
+from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch, per_search
 from registry.statistics.progress import Plateau, plateau
 from registry.tables import CallSite, ScheduleTask
 
@@ -48,6 +48,7 @@ class SearchOutcome:
     end: Plateau
 
 
+@per_search
 def outcome_of(search: WorkloadSearch) -> SearchOutcome:
     """The end of a search."""
     best = search.best

@@ -3,10 +3,14 @@
 Trials of jobs of private models are among them, without anything that names those models.
 """
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, wraps
+from threading import Lock
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID
 
 import numpy as np
 from django.db.models import Count, Max
@@ -19,16 +23,19 @@ from registry.traces import Sketch, TraceError, VectorRegisters, WorkloadNames, 
 from registry.traces.table import DecisionTable
 
 Numbers = NDArray[np.float64]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Elements of 32 bits in a vector register, by feature of a target; the widest comes first.
 _LANES = {"avx512f": 16, "avx512": 16, "avx2": 8, "avx": 8, "asimd": 4, "neon": 4}
 #: Searches that stay in memory.
 _REMEMBERED = 8
 _TIMED = frozenset({TrialOutcome.MEASURED, TrialOutcome.PRUNED})
+#: In the order of the fields of :class:`SearchTrial` after its position.
 _COLUMNS = (
-    "uuid", "job_id", "number", "sketch_id", "decisions", "proposed_by", "predicted", "outcome",
-    "failure_detail", "seconds", "median_s", "confirmed", "confirmed_s", "confirmed_at",
-    "duration_s", "created_at",
+    "pk", "uuid", "job_id", "number", "sketch_id", "decisions", "proposed_by", "predicted",
+    "failure_detail", "seconds", "confirmed", "confirmed_s", "confirmed_at", "duration_s",
+    "created_at", "outcome", "median_s",
 )  # fmt: skip
 
 
@@ -38,12 +45,14 @@ class SearchTrial:
 
     Attributes:
         position: In the order in which the trials ended, from 0.
+        key: Of its row.
         job: Key of its job, for bands; ``None`` if it was deleted.
         time_s: Median; ``None`` after a failure, and for values that are no times, such as the
             1e10 that TVM writes for a run that did not end.
     """
 
     position: int
+    key: int
     uuid: str
     job: int | None
     number: int
@@ -51,7 +60,6 @@ class SearchTrial:
     decisions: list[Any]
     proposed_by: str
     predicted: float | None
-    outcome: str
     failure_detail: str
     seconds: list[float]
     confirmed: list[float]
@@ -59,6 +67,7 @@ class SearchTrial:
     confirmed_at: datetime | None
     duration_s: float
     created_at: datetime
+    outcome: str
     time_s: float | None
 
     @property
@@ -81,12 +90,14 @@ class WorkloadSearch:
     Attributes:
         version: Changes with the trials and their confirmations.
         sketches: By key; those that cannot be read are missing.
+        answers: Of analyses, see :func:`per_search`.
     """
 
     version: str
     trials: tuple[SearchTrial, ...]
     sketches: dict[int, Sketch]
     lanes: int
+    answers: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def times(self) -> Numbers:
@@ -124,6 +135,11 @@ class WorkloadSearch:
         return next((trial for trial in self.timed if trial.is_measured), None)
 
 
+#: Searches that were read last, by their workload.
+_READ: OrderedDict[UUID, WorkloadSearch] = OrderedDict()
+_LOCK = Lock()
+
+
 def search_version(task: ScheduleTask) -> str:
     """Changes whenever a trial is added or confirmed, or names are: a cache validator."""
     seen = task.trials.aggregate(n=Count("pk"), last=Max("pk"), at=Max("confirmed_at"))
@@ -132,15 +148,42 @@ def search_version(task: ScheduleTask) -> str:
 
 
 def search_of(task: ScheduleTask) -> WorkloadSearch:
-    """The trials of a workload that the caller may read."""
-    return _read(task.pk, search_version(task))
+    """The trials of a workload that the caller may read.
+
+    The process keeps those that were read last. Of a search that goes on, only the new trials and
+    the confirmed ones are read.
+    """
+    version = search_version(task)
+    with _LOCK:
+        before = _READ.get(task.uuid)
+    if before is not None and before.version == version:
+        return before
+    search = _read(task, version, before)
+    with _LOCK:
+        _READ[task.uuid] = search
+        _READ.move_to_end(task.uuid)
+        while len(_READ) > _REMEMBERED:
+            _READ.popitem(last=False)
+    return search
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _read(key: int, version: str) -> WorkloadSearch:
-    task = ScheduleTask.objects.select_related("target").get(pk=key)
-    rows = ScheduleTrial.objects.filter(task=key).order_by("id").values(*_COLUMNS)
-    trials = tuple(_trial(at, row) for at, row in enumerate(rows.iterator(chunk_size=5000)))
+def _read(task: ScheduleTask, version: str, before: WorkloadSearch | None) -> WorkloadSearch:
+    rows = ScheduleTrial.objects.filter(task=task)
+    trials: list[SearchTrial] = []
+    if before is not None and before.trials:
+        last = before.trials[-1].key
+        # Trials may be deleted, and transactions may commit in another order than they began.
+        if rows.filter(pk__lte=last).count() == len(before.trials):
+            trials = list(before.trials)
+            places = {trial.key: trial.position for trial in trials}
+            confirmed = rows.filter(pk__lte=last, confirmed_at__isnull=False)
+            for row in confirmed.values_list(*_COLUMNS):
+                trials[places[row[0]]] = _trial(places[row[0]], row)
+            rows = rows.filter(pk__gt=last)
+    new = rows.order_by("id").values_list(*_COLUMNS)
+    trials += [
+        _trial(at, row) for at, row in enumerate(new.iterator(chunk_size=5000), start=len(trials))
+    ]
     instructions = ScheduleSketch.objects.filter(pk__in={trial.sketch for trial in trials})
     names, sketches = WorkloadNames(task.blocks), {}
     for sketch in instructions:
@@ -148,7 +191,7 @@ def _read(key: int, version: str) -> WorkloadSearch:
             sketches[sketch.pk] = Sketch(sketch.instructions, names)
         except TraceError:
             continue
-    return WorkloadSearch(version, trials, sketches, lanes_of(task.target.features))
+    return WorkloadSearch(version, tuple(trials), sketches, lanes_of(task.target.features))
 
 
 def lanes_of(features: list[str]) -> int:
@@ -156,13 +199,29 @@ def lanes_of(features: list[str]) -> int:
     return next((lanes for name, lanes in _LANES.items() if name in features), 0)
 
 
-def _trial(position: int, row: dict[str, Any]) -> SearchTrial:
-    time = row.pop("median_s")
+def _trial(position: int, row: tuple[Any, ...]) -> SearchTrial:
+    key, uuid, *columns, outcome, time = row
     return SearchTrial(
-        position=position,
-        uuid=str(row.pop("uuid")),
-        job=row.pop("job_id"),
-        sketch=row.pop("sketch_id"),
-        time_s=float(time) if is_time(row["outcome"], time) else None,
-        **row,
+        position,
+        key,
+        str(uuid),
+        *columns,
+        outcome,
+        float(time) if is_time(outcome, time) else None,
     )
+
+
+def per_search(
+    function: Callable[Concatenate[WorkloadSearch, P], R],
+) -> Callable[Concatenate[WorkloadSearch, P], R]:
+    """Decorator of an analysis, whose answers are kept with the search as long as it is."""
+
+    @wraps(function)
+    def wrapper(search: WorkloadSearch, *args: P.args, **kwargs: P.kwargs) -> R:
+        key = (function.__qualname__, args, tuple(kwargs.items()))
+        if key not in search.answers:
+            search.answers[key] = function(search, *args, **kwargs)
+        answer: R = search.answers[key]
+        return answer
+
+    return wrapper
