@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 
 from hub.pages.addresses import address
 from hub.pages.kernelview import code_context, loops_context
+from registry.kernels.networkwork import NetworkWork
 from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
 from registry.selectors.analysis.buildpeer import build_comparison
-from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of, label_of
+from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of
 from registry.selectors.analysis.kernelcode import KINDS
-from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import Group, Performance, profiled_builds
 from registry.selectors.analysis.scheduledecision import decisions_of
 from registry.selectors.analysis.workload import workloads_of
@@ -81,7 +81,6 @@ def inspector(
     actor: Actor,
     performance: Performance,
     group: Group,
-    work: NetworkWork | None,
     links: InspectorLinks,
     query: Mapping[str, str],
     *,
@@ -94,7 +93,7 @@ def inspector(
         may_see_code: Whether ``actor`` may fetch the model's files, which code tells about.
     """
     tab = query.get("tab", "why") if query.get("tab") in TABS else "why"
-    facts = evidence_of(actor, performance, group, work)
+    facts = evidence_of(actor, performance, group)
     context: dict[str, Any] = {
         "group": group,
         "site": group.site,
@@ -104,8 +103,8 @@ def inspector(
             InspectorTab(key, title, links.page(tab=key), links.fragment(tab=key), key == tab)
             for key, title in TABS.items()
         ],
-        "nodes": _nodes(group, work),
-        "label": label_of(group, work),
+        "nodes": _nodes(group, performance.network),
+        "label": performance.label(group),
         "evidence": facts.evidence,
         "roofline": facts.roofline,
         "roofs": facts.roofs,
@@ -165,16 +164,16 @@ def _kinds(links: InspectorLinks, tab: str, shown: Mapping[str, Any]) -> list[In
     ]
 
 
-def _nodes(group: Group, work: NetworkWork | None) -> list[tuple[int, str, str, str]]:
+def _nodes(group: Group, network: NetworkWork | None) -> list[tuple[int, str, str, str]]:
     """Position, name, operator and grade of each node."""
     nodes = sorted({(node["index"], node["grade"]) for node in group.site.nodes})
-    if work is None:
+    if network is None:
         return [(index, "", "", grade) for index, grade in nodes]
     return [
         (
             index,
-            work.names[index] if index < len(work) else "",
-            work.operators[index] if index < len(work) else "",
+            network.names[index] if index < len(network) else "",
+            network.operators[index] if index < len(network) else "",
             grade,
         )
         for index, grade in nodes

@@ -22,7 +22,7 @@ from hub.pages.performancetable import (
 from hub.pages.rooflinepanel import roofline_panel
 from hub.pages.topology import network_panel
 from registry.errors import NotFound
-from registry.selectors.analysis.networkwork import NetworkWork, work_of
+from registry.selectors.analysis.networkwork import work_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -52,8 +52,8 @@ def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     if build is None or graph is None:
         context["has_builds"] = graph is not None and graph.builds.exists()
         return render(request, "performance/none.html", context)
-    subject, work = _read(build, may_fetch=context["may_fetch"])
-    rows = group_rows(mlmodel, subject, work, request.GET.get("revision", ""))
+    subject = _read(build, may_fetch=context["may_fetch"])
+    rows = group_rows(mlmodel, subject, request.GET.get("revision", ""))
     if request.GET.get("format") in FORMATS:
         return exported(request, subject, [(row.group, row.label, row.rate) for row in rows])
     by_sequence = {row.group.sequence: row for row in rows}
@@ -80,9 +80,8 @@ def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
             request, mlmodel, build.graph.revision, graph=build.graph, overlay=drawn
         ),
         "exports": {name: address_with(request, format=name) for name in FORMATS},
-        "folded": _folded(subject, work),
-        "roofline": roofline_panel(request.user, build),
-        "work": work,
+        "folded": _folded(subject),
+        "roofline_panel": roofline_panel(request.user, build, performance=subject),
         "other": [one for one in rows if _is_other(one.group)],
     }
     if current is not None:
@@ -90,7 +89,7 @@ def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
             mlmodel, str(build.uuid), current.sequence, request.GET.get("revision", ""), beside=True
         )
         context |= inspector(
-            request.user, subject, current, work, links, request.GET,
+            request.user, subject, current, links, request.GET,
             may_see_code=context["may_fetch"],
         )  # fmt: skip
     return render(request, "performance/page.html", context)
@@ -110,7 +109,7 @@ def group(request: HttpRequest, mlmodel: MLModel, sequence: int) -> HttpResponse
     if build is None:
         detail = f"{mlmodel.full_name} has no build with a profile."
         raise NotFound("profile_not_found", detail, "The best builds of a search have one.")
-    subject, work = _read(build, may_fetch=context["may_fetch"])
+    subject = _read(build, may_fetch=context["may_fetch"])
     current = subject.group(sequence)
     if current is None:
         raise NotFound("group_not_found", f"Build {build.uuid} has no call {sequence}.")
@@ -119,7 +118,7 @@ def group(request: HttpRequest, mlmodel: MLModel, sequence: int) -> HttpResponse
         mlmodel, str(build.uuid), sequence, request.GET.get("revision", ""), beside=beside
     )
     context |= {"performance": subject, "build": build} | inspector(
-        request.user, subject, current, work, links, request.GET, may_see_code=context["may_fetch"]
+        request.user, subject, current, links, request.GET, may_see_code=context["may_fetch"]
     )
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "performance/inspector.html", context)
@@ -137,10 +136,9 @@ def _chosen(request: HttpRequest, mlmodel: MLModel, builds: Sequence[Build]) -> 
     )
 
 
-def _read(build: Build, *, may_fetch: bool) -> tuple[Performance, NetworkWork | None]:
-    """The groups of a build; the network's nodes for those who may fetch its files."""
-    work = work_of(build.graph) if may_fetch else None
-    return performance_of(build, profile_of(build), nodes=len(work) if work else None), work
+def _read(build: Build, *, may_fetch: bool) -> Performance:
+    """The groups of a build, with the network's nodes for those who may fetch its files."""
+    return performance_of(build, profile_of(build), work_of(build.graph) if may_fetch else None)
 
 
 def _metric(request: HttpRequest, rows: Sequence[GroupRow]) -> str:
@@ -176,13 +174,15 @@ def _parts(subject: Performance) -> list[dict[str, Any]]:
     return shown
 
 
-def _folded(subject: Performance, work: NetworkWork | None) -> list[tuple[int, str, str]]:
+def _folded(subject: Performance) -> list[tuple[int, str, str]]:
     """Nodes that were computed at build time: position, name, operator."""
+    network = subject.network
     return [
-        (node, work.names[node] if work and node < len(work) else "",
-         work.operators[node] if work and node < len(work) else "")
+        (node, network.names[node], network.operators[node])
+        if network and node < len(network)
+        else (node, "", "")
         for node in subject.profile.folded
-    ]  # fmt: skip
+    ]
 
 
 def _is_other(group: Group) -> bool:

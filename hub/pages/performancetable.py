@@ -9,8 +9,6 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest
 
 from hub.pages.inspector import InspectorLinks
-from registry.selectors.analysis.groupevidence import label_of, rate_of
-from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import Group, Performance
 from registry.tables import MLModel
 
@@ -19,13 +17,26 @@ _ROWS = 50
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group in a table: its label, and operations per second if they are known."""
+    """A group in a table: its label, and operations per second if they are known.
+
+    Addresses are made where they are shown: a profile may have thousands of groups.
+    """
 
     group: Group
     label: str
-    rate: float | None
-    page: str
-    fragment: str
+    links: InspectorLinks
+
+    @property
+    def rate(self) -> float | None:
+        return self.group.rate
+
+    @property
+    def page(self) -> str:
+        return self.links.page()
+
+    @property
+    def fragment(self) -> str:
+        return self.links.fragment()
 
 
 #: Columns by which the table of groups is sorted; a minus in front reverses.
@@ -40,16 +51,17 @@ _SORTS: dict[str, Callable[[GroupRow], Any]] = {
 _DEFAULT_SORT = "-share"
 
 
-def group_rows(
-    mlmodel: MLModel, subject: Performance, work: NetworkWork | None, revision: str
-) -> list[GroupRow]:
+def group_rows(mlmodel: MLModel, subject: Performance, revision: str) -> list[GroupRow]:
     """The groups of a profile in the order of execution; ``revision`` as in the address."""
-    build, rows = str(subject.build.uuid), []
-    for one in subject.groups:
-        links = InspectorLinks(mlmodel, build, one.sequence, revision, beside=True)
-        rate = rate_of(one, work)
-        rows.append(GroupRow(one, label_of(one, work), rate, links.page(), links.fragment()))
-    return rows
+    build = str(subject.build.uuid)
+    return [
+        GroupRow(
+            one,
+            subject.label(one),
+            InspectorLinks(mlmodel, build, one.sequence, revision, beside=True),
+        )
+        for one in subject.groups
+    ]
 
 
 def has_rates(rows: Sequence[GroupRow]) -> bool:

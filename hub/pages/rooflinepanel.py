@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hub.pages.chart import Chart
 from hub.pages.chart.roofline import roofline
 from registry.selectors.access import Actor
+from registry.selectors.analysis.performance import Performance
 from registry.selectors.analysis.roofline import RooflineView, roofline_of_build
 from registry.tables import Build
 
@@ -26,13 +27,20 @@ class RooflinePanel:
     end_to_end_ns: float
 
 
-def roofline_panel(actor: Actor, build: Build, *, name: str = "roofline") -> RooflinePanel:
+def roofline_panel(
+    actor: Actor,
+    build: Build,
+    *,
+    name: str = "roofline",
+    performance: Performance | None = None,
+) -> RooflinePanel:
     """The panel of a readable build, whose record and target are loaded.
 
     Args:
         name: Unique on the page.
+        performance: That of the build, if the caller has read it for ``actor``.
     """
-    view = roofline_of_build(actor, build)
+    view = roofline_of_build(actor, build, performance)
     chart = roofline(view, name=name)
     refusal = view.refusal
     if not refusal and chart is None:

@@ -5,13 +5,13 @@ The panel is drawn by ``hub/assets/graph``; without JavaScript, its table has th
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from hub.pages.addresses import address
 from hub.pages.frame import frame, repository_page
 from registry.errors import NotFound
 from registry.selectors.analysis.topology import (
@@ -49,7 +49,8 @@ class NetworkPanel:
         name: Start of the ids in the page.
         state: ``drawn``; ``waiting``: it will be drawn; ``undrawable``; ``gated``: the visitor may
             not fetch the files; ``missing``: no network is known.
-        url: Address of the topology.
+        document: Address of the topology.
+        data: Address of the compact topology that is drawn; with ``&node=``, of a node's details.
         overlay: Values to lay over the nodes, as ``hub/assets/graph/overlay.js`` reads them.
         job: The open inspection that will draw it, if there is one.
         has_details: Whether selected nodes are described beside the graph.
@@ -60,7 +61,8 @@ class NetworkPanel:
     name: str
     state: str
     label: str = ""
-    url: str = ""
+    document: str = ""
+    data: str = ""
     overlay: Mapping[str, Any] | None = None
     job: Job | None = None
     has_details: bool = False
@@ -74,6 +76,11 @@ class NetworkPanel:
     @property
     def overlay_id(self) -> str:
         return f"{self.name}-overlay" if self.overlay is not None else ""
+
+    @property
+    def overlay_columns(self) -> dict[str, Any]:
+        """The overlay as the page carries it."""
+        return overlay_columns(self.overlay or {"groups": []})
 
 
 def network_panel(
@@ -105,15 +112,18 @@ def network_panel(
         return NetworkPanel(name, state, label=graph.path, job=drawing_job(revision))
     document = topology_document(topology)
     part = _part(request.GET.get(name, ""), len(document["nodes"]["name"]))
-    total = sum(1 for _ in _lines(document))
+    lines = list(_lines(document))
+    total = len(lines)
     first = min(part * ROWS, max(total - 1, 0) // ROWS * ROWS)
-    rows = [_row(document, line, overlay) for line in islice(_lines(document), first, first + ROWS)]
+    laid = {} if overlay is None else _laid_over(overlay)
+    rows = [_row(document, line, overlay, laid) for line in lines[first : first + ROWS]]
     query = urlencode({"revision": revision.oid, "path": graph.path})
     return NetworkPanel(
         name,
         "drawn",
         label=graph.path,
-        url=f"/api/v1/models/{mlmodel.full_name}/topology?{query}",
+        document=f"/api/v1/models/{mlmodel.full_name}/topology?{query}",
+        data=f"{address(mlmodel, 'graph-data')}?{query}",
         overlay=overlay,
         has_details=has_details,
         rows=rows,
@@ -152,7 +162,7 @@ def _query(request: HttpRequest, name: str, part: int) -> str:
     return query.urlencode()
 
 
-def _lines(document: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
+def _lines(document: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     """Level, group and node of each line; of a group itself, the node is -1."""
     groups, nodes = document["groups"], document["nodes"]
     members: list[list[int]] = [[] for _ in groups["name"]]
@@ -174,14 +184,17 @@ def _lines(document: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
 
 
 def _row(
-    document: dict[str, Any], line: tuple[int, int, int], overlay: Mapping[str, Any] | None
+    document: Mapping[str, Any],
+    line: tuple[int, int, int],
+    overlay: Mapping[str, Any] | None,
+    laid: Mapping[int, tuple[str, str]],
 ) -> Row:
     level, group, node = line
     if node < 0:
         groups = document["groups"]
         return Row(level, groups["name"][group], groups["kind"][group])
     nodes = document["nodes"]
-    value, note = _laid_over(node, overlay)
+    value, note = ("", "") if overlay is None else laid.get(node, ("", "no data"))
     return Row(
         level=level,
         title=document["operators"][nodes["operator"][node]],
@@ -194,19 +207,37 @@ def _row(
     )
 
 
-def _type(document: dict[str, Any], tensor: int) -> str:
+def _type(document: Mapping[str, Any], tensor: int) -> str:
     tensors = document["tensors"]
     dtype, shape = tensors["dtype"][tensor], tensors["shape"][tensor]
     name = document["dtypes"][dtype] if dtype >= 0 else ""
     return name if shape is None else f"{name}[{', '.join(map(str, shape))}]"
 
 
-def _laid_over(node: int, overlay: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Value and grade that an overlay has for a node."""
-    if overlay is None:
-        return "", ""
+def _laid_over(overlay: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
+    """Value and grade that an overlay has for each of its nodes; of several groups, the first's."""
+    laid: dict[int, tuple[str, str]] = {}
     for group in overlay["groups"]:
-        if node in group["nodes"]:
-            notes = [group.get("label", ""), group.get("grade", ""), *group.get("marks", [])]
-            return str(group.get("text", "")), ", ".join(filter(None, notes))
-    return ("", "computed at build time") if node in overlay.get("folded", ()) else ("", "no data")
+        notes = [group.get("label", ""), group.get("grade", ""), *group.get("marks", [])]
+        for node in group["nodes"]:
+            laid.setdefault(node, (str(group.get("text", "")), ", ".join(filter(None, notes))))
+    for node in overlay.get("folded", ()):
+        laid.setdefault(node, ("", "computed at build time"))
+    return laid
+
+
+def overlay_columns(overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """An overlay in columns, its texts as places in a table: a third of the bytes of objects."""
+    texts: dict[str, int] = {}
+    groups = overlay["groups"]
+
+    def column(name: str) -> list[int]:
+        return [texts.setdefault(group.get(name, ""), len(texts)) for group in groups]
+
+    columns: dict[str, Any] = {name: column(name) for name in ("id", "label", "text", "grade")}
+    columns["nodes"] = [group["nodes"] for group in groups]
+    columns["value"] = [group["value"] for group in groups]
+    columns["marks"] = [
+        [texts.setdefault(mark, len(texts)) for mark in group.get("marks", ())] for group in groups
+    ]
+    return {**overlay, "groups": columns, "texts": list(texts)}

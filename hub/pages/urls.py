@@ -20,6 +20,7 @@ from hub.pages import (
     files,
     fleet,
     gate,
+    graphdata,
     home,
     importedprofile,
     job,
@@ -91,6 +92,7 @@ _SHARED: list[tuple[str, str, View]] = [
 _BUILT: list[tuple[str, str, View]] = [
     ("builds", "/builds", mlmodel.builds),
     ("graph", "/graph", topology.graph),
+    ("graph-data", "/graph/data", graphdata.data),
     ("perf", "/perf", performance.performance),
     ("perf-group", "/perf/groups/<int:sequence>", performance.group),
     ("jobs", "/jobs", mlmodel.jobs),

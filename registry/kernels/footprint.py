@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from registry.kernels.interval import Interval, evaluated
 from registry.kernels.syntax import name_of
 
-_BYTES = {
-    "float64": 8, "int64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2,
-    "int8": 1, "uint8": 1, "bool": 1,
-}  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class RegionBlock:
@@ -20,11 +15,6 @@ class RegionBlock:
     loops: tuple[int, ...]
     axes: Mapping[str, ast.expr]
     regions: Sequence[ast.Subscript]
-
-
-def bytes_of(dtype: str) -> int:
-    """Bytes of a number; 0 for types that are not known."""
-    return _BYTES.get(dtype, 0)
 
 
 def footprint(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from registry.kernels.dtypes import PRECISIONS
 from registry.kernels.evidence import Evidence
 
 State = Literal["applies", "not", "unknown"]
@@ -22,9 +23,6 @@ MOST_OVERHEAD = 0.20
 MOST_SPREAD = 0.20
 _CONVERSION = re.compile(
     r"reorder|layout_?transform|^transpose\d*$|^convert|^cast|quantizelinear|^copy", re.IGNORECASE
-)
-_PRECISIONS = frozenset(
-    {"float64", "float32", "tfloat32", "float16", "bfloat16", "float8", "int8", "uint8", "int4"}
 )
 _REFERENCE = re.compile(r"(^|_)(ref|reference|simple|naive)", re.IGNORECASE)
 
@@ -53,7 +51,7 @@ class Reason:
 def is_changed(executed: str, model: str) -> bool:
     """Whether a call computed in another precision than the model's; integers that index and
     count are no precision."""
-    return bool(model) and executed in _PRECISIONS and executed != model
+    return bool(model) and executed in PRECISIONS and executed != model
 
 
 def is_conversion(operator: str) -> bool:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from registry.kernels.footprint import RegionBlock, bytes_of, footprint
+from registry.kernels.dtypes import bytes_of
+from registry.kernels.footprint import RegionBlock, footprint
 from registry.kernels.syntax import integer, name_of, string_of
 
 LoopKind = Literal["serial", "parallel", "vectorised", "unrolled", "thread"]

@@ -26,7 +26,7 @@ function facts(rows) {
 
 function ofNode(network, node, go) {
   const { nodes, bodies } = network.document;
-  const attributes = network.attributes.get(node) ?? [];
+  const { attributes, statistics } = network.details.get(node) ?? { attributes: [], statistics: {} };
   const operator = network.operator(node);
   const path = network.path(nodes.group[node]);
   const runs = bodies.node.map((owner, at) => [owner, at]).filter(([owner]) => owner === node);
@@ -41,12 +41,12 @@ function ofNode(network, node, go) {
       ["Runs", runs.length ? runs.map(([, at]) => bodies.name[at]).join(", ") : null],
     ]),
     attributes.length ? section("Attributes", make("dl", { class: "graph-attributes" }, ...attributes.flatMap(([name, kind, value]) => [make("dt", { title: kind }, name), make("dd", {}, value)]))) : null,
-    section("Inputs", ...values(network, nodes.inputs[node], (tensor) => [network.maker.get(tensor)], go)),
+    section("Inputs", ...values(network, nodes.inputs[node], (tensor) => [network.maker.get(tensor)], go, statistics)),
     section("Outputs", ...values(network, nodes.outputs[node], (tensor) => network.readers().get(tensor) ?? [], go)),
   ];
 }
 
-function values(network, tensors, ends, go) {
+function values(network, tensors, ends, go, statistics = {}) {
   const shown = tensors.slice(0, MOST).map((tensor) => {
     if (tensor < 0) return make("p", { class: "graph-value-row muted" }, "omitted");
     const links = ends(tensor).filter((node) => node !== undefined && network.document.nodes.x[node] !== null);
@@ -55,17 +55,14 @@ function values(network, tensors, ends, go) {
       links.length ? make("p", { class: "graph-links" }, ...links.slice(0, 12).map((node) =>
         linkTo(node, network.operator(node).replace(/^.*::/, ""), go)), links.length > 12 ? ` and ${links.length - 12} more` : "") : null);
     const place = network.stored.get(tensor);
-    if (place !== undefined) row.append(...weights(network, place));
+    if (place !== undefined) row.append(...weights(statistics[tensor], network.document.initializers.bytes[place]));
     return row;
   });
   if (tensors.length > MOST) shown.push(make("p", { class: "muted" }, `Showing ${MOST} of ${spelled(tensors.length)}.`));
   return shown.length ? shown : [make("p", { class: "muted" }, "none")];
 }
 
-function weights(network, place) {
-  const { initializers } = network.document;
-  const found = initializers.statistics[place];
-  const size = initializers.bytes[place];
+function weights(found, size) {
   if (!found) return [make("p", { class: "graph-type" }, `stored, ${bytes(size)}`)];
   const figure = (value) => (value === null ? "none" : String(value));
   const rows = [

@@ -3,6 +3,7 @@
 import { download } from "../download.js";
 import { details } from "./details.js";
 import { button, make, spelled } from "./dom.js";
+import { networkOf } from "./compact.js";
 import { drawBox } from "./box.js";
 import { pngOf, svgText } from "./export.js";
 import { MOST_OPEN, Network } from "./network.js";
@@ -32,10 +33,8 @@ export class Graph {
   }
 
   async load() {
-    const answer = await fetch(this.element.dataset.topology, { credentials: "same-origin" });
-    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail ?? `status ${answer.status}`);
-    const document_ = await answer.json();
-    const { network } = Object.assign(this.state, { network: new Network(document_) });
+    const compact = await this.fetch(this.element.dataset.compact);
+    const { network } = Object.assign(this.state, { network: new Network(networkOf(compact)) });
     const overlay = document.getElementById(this.element.dataset.overlay || "");
     if (overlay) this.state.overlay = new Overlay(JSON.parse(overlay.textContent), network);
     this.build();
@@ -46,6 +45,12 @@ export class Graph {
     addEventListener("hashchange", () => this.element.isConnected && this.follow(true));
     this.element.dataset.ready = "true";
     this.element.dispatchEvent(new CustomEvent("graph:ready", { bubbles: true }));
+  }
+
+  async fetch(address) {
+    const answer = await fetch(address, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail ?? `status ${answer.status}`);
+    return answer.json();
   }
 
   fail(error) {
@@ -111,10 +116,10 @@ export class Graph {
     }));
     add("SVG", () => download(new Blob([svg()], { type: "image/svg+xml" }), file("svg")));
     add("PNG", async () => download(await pngOf(svg(), this.view.drawing.width, this.view.drawing.height), file("png")));
-    add("JSON", () => {
-      const { overlay, network } = this.state;
+    add("JSON", async () => {
+      const { overlay } = this.state;
       const groups = overlay?.groups.map(({ id, label, nodes, value, text, grade, marks }) => ({ id, label, nodes, value, text, grade, marks }));
-      const whole = { page: location.href, topology: network.document, overlay: overlay ? { metric: overlay.metric, unit: overlay.unit, groups, folded: [...overlay.folded] } : null };
+      const whole = { page: location.href, topology: await this.fetch(this.element.dataset.topology), overlay: overlay ? { metric: overlay.metric, unit: overlay.unit, groups, folded: [...overlay.folded] } : null };
       download(new Blob([JSON.stringify(whole)], { type: "application/json" }), file("json"));
     });
     return menu;
@@ -294,8 +299,19 @@ export class Graph {
 
   describe(box) {
     if (!this.side) return;
+    this.described = box?.kind === "node" ? box.node : -1;
+    if (box?.kind === "node" && !this.state.network.details.has(box.node)) this.learn(box);
     this.side.replaceChildren(...details(this.state.network, box, (node) => this.select({ node, focus: false })).filter(Boolean));
     this.side.scrollTop = 0;
+  }
+
+  // Attributes and statistics of weights of a node, which the compact topology lacks.
+  async learn(box) {
+    const { details } = this.state.network;
+    const learned = await this.fetch(`${this.element.dataset.compact}&node=${box.node}`).catch(() => null);
+    if (!learned) return;
+    details.set(box.node, learned);
+    if (this.described === box.node) this.describe(box);
   }
 
   // The node or group that the address names.

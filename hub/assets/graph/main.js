@@ -3,7 +3,7 @@ import { Graph } from "./graph.js";
 
 function update() {
   for (const element of document.querySelectorAll("[data-graph]")) {
-    if (element.dataset.topology) element.graph ??= new Graph(element);
+    if (element.dataset.compact) element.graph ??= new Graph(element);
   }
 }
 

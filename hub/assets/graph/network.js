@@ -1,4 +1,4 @@
-// A network as its topology document tells it (registry/schemas/hpcfair.topology-1.json): groups as a
+// A network as its topology tells it (compact.js): groups as a
 // tree, which of them are open, and the boxes and edges that are visible then.
 
 export const MOST_BOXES = 150; // when a page opens
@@ -24,11 +24,7 @@ export class Network {
     this.maker = new Map();
     nodes.outputs.forEach((made, node) => made.forEach((tensor) => tensor >= 0 && this.maker.set(tensor, node)));
     this.stored = new Map(document.initializers.tensor.map((tensor, place) => [tensor, place]));
-    this.attributes = new Map();
-    for (const [node, ...rest] of document.attributes) {
-      if (!this.attributes.has(node)) this.attributes.set(node, []);
-      this.attributes.get(node).push(rest);
-    }
+    this.details = new Map(); // node to {attributes, statistics by tensor}, once they were fetched
     this.after = new Map();
     this.before = new Map();
     edges.source.forEach((source, place) => {

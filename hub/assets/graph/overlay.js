@@ -1,5 +1,6 @@
-// Values that a page lays over a network: {metric, unit, scale, groups: [{id, label, nodes, value, text,
-// grade, marks}], folded: [node]}. A group's value belongs to all of its nodes together.
+// Values that a page lays over a network: {metric, unit, scale, groups: {id, label, nodes, value, text,
+// grade, marks}, texts, folded: [node]}. Groups are in columns; id, label, text, grade and marks are
+// places in texts. A group's value belongs to all of its nodes together.
 
 // Cividis (Nunez, Anderton and Renslow 2018), and blue to orange for differences.
 const CIVIDIS = ["#00204d", "#31446b", "#666970", "#958f78", "#cbba69", "#ffea46"];
@@ -12,12 +13,15 @@ export class Overlay {
     this.unit = data.unit ?? "";
     this.isDiverging = data.scale === "diverging";
     this.scale = "sqrt";
-    this.groups = (data.groups ?? []).map((group) => ({
-      ...group,
-      id: String(group.id),
-      nodes: (group.nodes ?? []).filter((node) => Number.isInteger(node) && node >= 0 && node < network.count),
-      value: Number.isFinite(group.value) ? group.value : null,
-      marks: group.marks ?? [],
+    const { groups, texts } = data;
+    this.groups = groups.id.map((id, at) => ({
+      id: texts[id],
+      label: texts[groups.label[at]],
+      text: texts[groups.text[at]],
+      grade: texts[groups.grade[at]],
+      nodes: groups.nodes[at].filter((node) => Number.isInteger(node) && node >= 0 && node < network.count),
+      value: Number.isFinite(groups.value[at]) ? groups.value[at] : null,
+      marks: groups.marks[at].map((mark) => texts[mark]),
     }));
     this.byId = new Map(this.groups.map((group) => [group.id, group]));
     this.byNode = new Map();
@@ -63,7 +67,7 @@ export class Overlay {
   }
 
   text(group) {
-    return group.text ?? this.written(group.value);
+    return group.text || this.written(group.value);
   }
 
   written(value) {

@@ -20,6 +20,8 @@ from registry.selectors.analysis.roofline import RooflineCall, RooflineView
 
 #: Diameters of marks: their area shows the share of the time.
 _LEAST_PX, _MOST_PX = 7.0, 46.0
+#: Marks, those that take longest, and rows of the table, those that would save most.
+_MOST_MARKS, _MOST_ROWS = 1000, 200
 
 
 def roofline(view: RooflineView, *, name: str = "roofline") -> Chart | None:
@@ -27,13 +29,16 @@ def roofline(view: RooflineView, *, name: str = "roofline") -> Chart | None:
 
     Returns:
         A mark for each call with operations, whose ``id`` is its position in the order of
-        execution. The table has every call. ``None`` without roofs or without such a call.
+        execution; of very many the longest. The table has the calls that would save most. ``None``
+        without roofs or without such a call.
     """
     roofs = view.roofs
     placed = [call for call in view.calls if call.intensity and call.rate]
     if roofs is None or roofs.bandwidth is None or not placed:
         return None
-    used = list(dict.fromkeys(call.precision for call in placed if roofs.peak(call.precision)))
+    used = list(
+        dict.fromkeys(call.work.precision for call in placed if roofs.peak(call.work.precision))
+    )
     peaks = {precision: roofs.peak(precision) or 0.0 for precision in used}
     ridges = [peak / roofs.bandwidth for peak in peaks.values()]
     x_values = [*(call.intensity or 0.0 for call in placed), *ridges]
@@ -45,7 +50,9 @@ def roofline(view: RooflineView, *, name: str = "roofline") -> Chart | None:
         lambda value: rate(value, "OP"),
         margin=1.6,
     )
-    series = [*_roofs(view, peaks, x, y), *_marks(placed, used, x, y)]
+    shown = sorted(placed, key=lambda call: -call.share)[:_MOST_MARKS]
+    series = [*_roofs(view, peaks, x, y), *_marks(shown, used, x, y)]
+    rows = sorted(view.calls, key=lambda one: -one.saving_ns)[:_MOST_ROWS]
     return Chart(
         name=name,
         title=f"Roofline on {roofs.device.target.slug}",
@@ -67,7 +74,7 @@ def roofline(view: RooflineView, *, name: str = "roofline") -> Chart | None:
             TableColumn("Limit"),
             TableColumn("Would save", is_number=True),
         ),
-        rows=tuple(_row(view, call) for call in sorted(view.calls, key=lambda one: -one.saving_ns)),
+        rows=tuple(map(_row, rows)),
         keys=keys_of(series),
         height=420,
     )
@@ -95,8 +102,10 @@ def _roofs(view: RooflineView, peaks: dict[str, float], x: Axis, y: Axis) -> lis
 def _marks(placed: list[RooflineCall], used: list[str], x: Axis, y: Axis) -> list[Option]:
     series = []
     largest = max(call.share for call in placed)
-    for number, precision in enumerate(dict.fromkeys([*used, *(one.precision for one in placed)])):
-        own = [call for call in placed if call.precision == precision]
+    for number, precision in enumerate(
+        dict.fromkeys([*used, *(one.work.precision for one in placed)])
+    ):
+        own = [call for call in placed if call.work.precision == precision]
         # Small marks are drawn over large ones.
         own.sort(key=lambda call: -call.share)
         series.append(
@@ -132,7 +141,7 @@ def _tip(call: RooflineCall) -> list[str]:
         f"{rate(call.rate or 0.0, 'OP')} at {call.intensity:.3g} operations per byte",
         _of_roof(of_roof),
         f"at the roof it would save {latency(call.saving_ns)}" if call.saving_ns else "",
-        "precision not reported, float32 assumed" if call.is_assumed else "",
+        "precision not reported, float32 assumed" if call.work.is_assumed else "",
     ]
     return [each for each in lines if each]
 
@@ -145,16 +154,16 @@ def _of_roof(of_roof: float | None) -> str:
     return f"{percent(of_roof)} of the roof"
 
 
-def _row(view: RooflineView, call: RooflineCall) -> tuple[str, ...]:
-    bound = view.is_memory_bound(call)
+def _row(call: RooflineCall) -> tuple[str, ...]:
+    bound = call.is_memory_bound
     return (
         f"{call.site.sequence} {call.site.name}"[:80],
         call.site.operator,
         latency(call.site.median_ns),
         percent(call.share),
-        call.precision + (" (assumed)" if call.is_assumed else ""),
-        "unknown" if call.flops is None else count(call.flops),
-        "unknown" if call.traffic is None else size(call.traffic),
+        call.work.precision + (" (assumed)" if call.work.is_assumed else ""),
+        "unknown" if call.work.flops is None else count(call.work.flops),
+        "unknown" if call.work.traffic is None else size(call.work.traffic),
         f"{call.intensity:.3g}" if call.intensity else "",
         rate(call.rate, "OP") if call.rate else "",
         "unknown" if call.of_roof is None else percent(call.of_roof),
@@ -183,6 +192,10 @@ def _caption(view: RooflineView, placed: list[RooflineCall]) -> str:
         text += f" {view.above} {calls} above the roof, as data may stay in a cache."
     if missing := len(view.calls) - len(placed):
         text += f" {missing} of {len(view.calls)} calls have no multiply-adds: see the table."
+    if len(placed) > _MOST_MARKS:
+        text += f" Showing the longest {_MOST_MARKS:,} of {len(placed):,}."
+    if len(view.calls) > _MOST_ROWS:
+        text += f" The table has the {_MOST_ROWS} that would save most of {len(view.calls):,}."
     if view.roofs and view.roofs.roof_set.is_emulated:
         text += " The device is emulated: its roofs say nothing about real machines."
     return text

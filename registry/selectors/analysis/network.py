@@ -1,6 +1,6 @@
 """Networks for links, from the topologies that inspections store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from registry.errors import NotFound
@@ -23,7 +23,7 @@ def network_of(graph: Graph) -> LinkNetwork:
     return network_in(document)
 
 
-def network_in(document: dict[str, Any]) -> LinkNetwork:
+def network_in(document: Mapping[str, Any]) -> LinkNetwork:
     """The network of a document of schema ``hpcfair.topology/1``."""
     nodes, tensors = document["nodes"], document["tensors"]
     names: list[str] = tensors["name"]

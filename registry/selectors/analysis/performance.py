@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.errors import NotFound
+from registry.kernels.networkwork import CallWork, NetworkWork, call_works
 from registry.kernels.reason import is_changed, is_conversion
 from registry.selectors.access import Actor
 from registry.selectors.results.best import best_builds
@@ -14,6 +15,8 @@ from registry.tables import Build, CallSite, Graph, MLModel, Profile
 
 #: A call that takes more than this part of the run it belongs to is no measurement.
 _MOST_OF_RUN = 1.5
+#: A call that takes longer has no time, but a mark of a failure, such as the 1e10 s of TVM.
+_SENTINEL_NS = 10**13
 #: Grades of links, weakest first.
 _GRADES = ("inferred", "shared", "exact")
 TUNED = "tuned"
@@ -29,6 +32,7 @@ class Group:
         nodes: Positions in ``graph.node`` of the ONNX file, ascending.
         grade: The weakest grade of its links to nodes; "" without nodes.
         workload: Key of the operator workload; "" if the compiler has none.
+        work: Operations and bytes of its nodes; ``None`` if the nodes of the network are not known.
         marks: ``tuned``, ``untuned``, ``conversion``, and an executed precision that is not the
             network's.
     """
@@ -40,11 +44,18 @@ class Group:
     nodes: tuple[int, ...]
     grade: str
     workload: str
+    work: CallWork | None
     marks: tuple[str, ...]
 
     @property
     def sequence(self) -> int:
         return self.site.sequence
+
+    @property
+    def rate(self) -> float | None:
+        """Operations per second; ``None`` without known operations or a time."""
+        flops, time_ns = self.work.flops if self.work else None, self.site.median_ns
+        return flops / time_ns * 1e9 if flops and self.is_plausible and time_ns > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,7 @@ class Performance:
         sum_ns: Of the plausible calls.
         attributed_ns: Of these, calls that are linked to nodes.
         precisions: Executed precision, "" if unknown, to nanoseconds, longest first.
-        nodes: Number of nodes of the network; ``None`` if it is not known.
+        network: Work of the network's nodes; ``None`` if they are not known.
     """
 
     build: Build
@@ -69,8 +80,13 @@ class Performance:
     precisions: dict[str, int]
     coverage: Coverage
     model_precision: str
-    nodes: int | None = None
+    network: NetworkWork | None = None
     sentinels: Sequence[Group] = field(default_factory=tuple)
+
+    @property
+    def nodes(self) -> int | None:
+        """Number of nodes of the network; ``None`` if it is not known."""
+        return None if self.network is None else len(self.network)
 
     @property
     def gap_ns(self) -> int:
@@ -105,6 +121,10 @@ class Performance:
     def has_kernels(self) -> bool:
         """Whether the runtime's compiler has workloads, so that schedules can be searched."""
         return any(group.workload for group in self.groups)
+
+    def label(self, group: Group) -> str:
+        """``Conv + Relu`` by the nodes of a group, else the runtime's name of the operator."""
+        return (self.network.label(group.nodes) if self.network else "") or group.site.operator
 
     def hottest(self, count: int) -> list[Group]:
         """The groups that take longest."""
@@ -174,18 +194,19 @@ def chosen_build(
     return default_build(builds, target)
 
 
-def performance_of(build: Build, profile: Profile, *, nodes: int | None = None) -> Performance:
-    """The profile of a build as groups; ``nodes`` is the number of nodes of its network."""
+def performance_of(
+    build: Build, profile: Profile, network: NetworkWork | None = None
+) -> Performance:
+    """The profile of a build as groups.
+
+    Args:
+        network: Work of the nodes of its network; ``None`` if they are not known, or the reader
+            may not fetch the files.
+    """
     sites = list(profile.call_sites.select_related("kernel").order_by("sequence"))
-    total = max(profile.total_ns, 0)
-    plausible = [is_plausible(site, total) for site in sites]
-    sum_ns = sum(site.median_ns for site, fits in zip(sites, plausible, strict=True) if fits)
-    whole = max(total, sum_ns, 1)
     precision = model_precision_of(build.graph)
-    groups = [
-        _group(site, whole, precision, fits=fits)
-        for site, fits in zip(sites, plausible, strict=True)
-    ]
+    groups = groups_in(sites, profile.total_ns, precision, network)
+    sum_ns = sum(group.site.median_ns for group in groups if group.is_plausible)
     spent: dict[str, int] = {}
     for group in groups:
         if group.is_plausible:
@@ -195,20 +216,41 @@ def performance_of(build: Build, profile: Profile, *, nodes: int | None = None) 
         build=build,
         profile=profile,
         groups=groups,
-        whole_ns=whole,
+        whole_ns=_whole_ns(profile.total_ns, sum_ns),
         sum_ns=sum_ns,
         attributed_ns=sum(one.site.median_ns for one in groups if one.nodes and one.is_plausible),
         precisions=dict(sorted(spent.items(), key=lambda item: -item[1])),
         coverage=coverage(profile, sites),
         model_precision=precision,
-        nodes=nodes,
+        network=network,
         sentinels=[one for one in groups if not one.is_plausible],
     )
 
 
+def groups_in(
+    sites: Sequence[CallSite],
+    total_ns: int,
+    model_precision: str,
+    network: NetworkWork | None = None,
+) -> list[Group]:
+    """Call sites of a run of ``total_ns`` as groups."""
+    total = max(total_ns, 0)
+    timed = [site for site in sites if is_plausible(site, total)]
+    whole = _whole_ns(total, sum(site.median_ns for site in timed))
+    works: dict[int, CallWork] = {}
+    if network is not None:
+        calls = zip(timed, call_works(timed, network, model_precision), strict=True)
+        works = {site.sequence: work for site, work in calls}
+    fits = {site.sequence for site in timed}
+    return [
+        _group(site, whole, model_precision, works.get(site.sequence), fits=site.sequence in fits)
+        for site in sites
+    ]
+
+
 def is_plausible(site: CallSite, total_ns: int) -> bool:
     """Whether a call's time can be part of a run: not negative, not a sentinel such as 1e10 s."""
-    if site.median_ns < 0 or site.mad_ns < 0:
+    if not 0 <= site.median_ns < _SENTINEL_NS or site.mad_ns < 0:
         return False
     return total_ns <= 0 or site.median_ns <= _MOST_OF_RUN * total_ns
 
@@ -223,7 +265,13 @@ def model_precision_of(graph: Graph) -> str:
     return ""
 
 
-def _group(site: CallSite, whole_ns: int, model_precision: str, *, fits: bool) -> Group:
+def _whole_ns(total_ns: int, sum_ns: int) -> int:
+    return max(total_ns, sum_ns, 1)
+
+
+def _group(
+    site: CallSite, whole_ns: int, model_precision: str, work: CallWork | None, *, fits: bool
+) -> Group:
     grades = [node["grade"] for node in site.nodes]
     kernel = site.kernel
     workload = kernel.workload if kernel is not None else ""
@@ -244,5 +292,6 @@ def _group(site: CallSite, whole_ns: int, model_precision: str, *, fits: bool) -
         nodes=tuple(sorted({node["index"] for node in site.nodes})),
         grade=min(grades, key=_GRADES.index) if grades else "",
         workload=workload,
+        work=work,
         marks=tuple(marks),
     )

@@ -9,58 +9,56 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from registry.errors import NotFound
+from registry.kernels.networkwork import CallWork
+from registry.kernels.roofline import Roofline, roofline_of
 from registry.selectors.access import Actor
-from registry.selectors.analysis.networkwork import NetworkWork
+from registry.selectors.analysis.networkwork import work_get
+from registry.selectors.analysis.performance import Group, Performance, performance_of
 from registry.selectors.analysis.roof import Roofs, roofs_for
-from registry.selectors.analysis.topology import topology_document, topology_get
 from registry.selectors.repository.gate import may_fetch
 from registry.tables import Build, CallSite, Profile
-
-_DEFAULT_PRECISION = "float32"
-#: Time of a call beyond which a profile holds no time but a mark of a failure.
-_SENTINEL_NS = 10**13
 
 
 @dataclass(frozen=True, slots=True)
 class RooflineCall:
-    """A call of a build, its work, and the least time that the roofs permit.
+    """A call of a build, its work, and the roofs above it.
 
     Attributes:
         share: Of the sum over all calls, 0 to 1.
-        precision: That whose roof applies; ``is_assumed`` if the runtime did not report it.
-        flops, traffic: Operations and bytes; ``None`` if unknown.
-        least_ns: Time at the roof; ``None`` if the work or a roof is unknown.
+        work: With the precision whose roof applies.
+        roofline: ``None`` if the work, the time or a roof is unknown.
     """
 
     site: CallSite
     share: float
-    precision: str
-    is_assumed: bool
-    flops: float | None
-    traffic: float | None
-    least_ns: float | None
+    work: CallWork
+    roofline: Roofline | None
 
     @property
     def intensity(self) -> float | None:
         """Operations per byte; ``None`` without operations."""
-        return self.flops / self.traffic if self.flops and self.traffic else None
+        return self.work.intensity
 
     @property
     def rate(self) -> float | None:
         """Operations per second; ``None`` without operations, or for a time of zero."""
-        time_ns = self.site.median_ns
-        return self.flops / time_ns * 1e9 if self.flops and time_ns else None
+        flops, time_ns = self.work.flops, self.site.median_ns
+        return flops / time_ns * 1e9 if flops and time_ns else None
 
     @property
     def of_roof(self) -> float | None:
         """Share of the attainable speed; above 1 for a call above the roof."""
-        time_ns = self.site.median_ns
-        return self.least_ns / time_ns if self.least_ns is not None and time_ns else None
+        return self.roofline.of_roof if self.roofline else None
+
+    @property
+    def is_memory_bound(self) -> bool | None:
+        """Whether traffic, not arithmetic, is the limit; ``None`` if unknown."""
+        return self.roofline.is_memory_bound if self.roofline else None
 
     @property
     def saving_ns(self) -> float:
         """Time that reaching the roof would save; none for calls at or above it."""
-        return max(self.site.median_ns - self.least_ns, 0.0) if self.least_ns is not None else 0.0
+        return max(self.site.median_ns - self.roofline.least_ns, 0.0) if self.roofline else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +82,24 @@ class RooflineView:
     @property
     def unknown_share(self) -> float:
         """Share of the time of calls whose work or roof is unknown."""
-        return sum(call.share for call in self.calls if call.least_ns is None)
+        return sum(call.share for call in self.calls if call.roofline is None)
 
     @property
     def above(self) -> int:
         """Number of calls above the roof."""
         return sum((call.of_roof or 0.0) > 1 for call in self.calls)
 
-    def is_memory_bound(self, call: RooflineCall) -> bool | None:
-        """Whether traffic, not arithmetic, is the limit of a call; ``None`` if unknown."""
-        ridge = self.roofs.ridge(call.precision) if self.roofs else None
-        if call.traffic is None or call.flops is None or ridge is None:
-            return None
-        return call.flops < ridge * call.traffic
 
-
-def roofline_of_build(actor: Actor, build: Build) -> RooflineView:
+def roofline_of_build(
+    actor: Actor, build: Build, performance: Performance | None = None
+) -> RooflineView:
     """The roofline of a readable build. The topology is a part of the model's files: a build of a
-    gated model has a roofline only for those who may fetch them."""
-    profile = Profile.objects.filter(build=build).first()
+    gated model has a roofline only for those who may fetch them.
+
+    Args:
+        performance: That of the build, if the caller has read it for ``actor``.
+    """
+    profile = performance.profile if performance else Profile.objects.filter(build=build).first()
     if profile is None:
         return RooflineView("It has no profile. The best builds of a search are profiled.")
     roofs = roofs_for(build)
@@ -115,48 +112,35 @@ def roofline_of_build(actor: Actor, build: Build) -> RooflineView:
     if not may_fetch(actor, build.graph.revision.mlmodel):
         return RooflineView("The files of this model are restricted.", roofs, profile)
     try:
-        work = NetworkWork(topology_document(topology_get(build.graph)))
+        network = work_get(build.graph)
     except NotFound as error:
         return RooflineView(error.detail, roofs, profile)
-    sites = list(profile.call_sites.order_by("sequence"))
-    if any(not 0 <= site.median_ns < _SENTINEL_NS for site in sites):
+    performance = performance or performance_of(build, profile, network)
+    if performance.sentinels:
         return RooflineView("Its profile holds times that no call can take.", roofs, profile)
-    return RooflineView("", roofs, profile, calls_under(sites, work, roofs))
+    return RooflineView("", roofs, profile, calls_under(performance.groups, roofs))
 
 
-def calls_under(sites: Sequence[CallSite], work: NetworkWork, roofs: Roofs) -> list[RooflineCall]:
-    """The calls with their work; a node of several calls is the work of the longest of them."""
-    owners: dict[int, CallSite] = {}
-    for site in sites:
-        for node in site.nodes:
-            owner = owners.get(node["index"])
-            if owner is None or site.median_ns > owner.median_ns:
-                owners[node["index"]] = site
-    total = sum(site.median_ns for site in sites) or 1
-    calls = []
-    for site in sites:
-        own = [node["index"] for node in site.nodes if owners[node["index"]] is site]
-        reported = next((name for name in roofs.compute if name in site.precision.split(", ")), "")
-        precision = reported or _DEFAULT_PRECISION
-        flops, traffic = work.flops(own), work.traffic(own, precision)
-        calls.append(
-            RooflineCall(
-                site=site,
-                share=site.median_ns / total,
-                precision=precision,
-                is_assumed=not reported,
-                flops=flops,
-                traffic=traffic,
-                least_ns=_least_ns(flops, traffic, roofs, precision),
-            )
+def calls_under(groups: Sequence[Group], roofs: Roofs) -> list[RooflineCall]:
+    """The calls of a profile whose nodes are known, under the roofs of a device."""
+    total = sum(group.site.median_ns for group in groups) or 1
+    return [
+        RooflineCall(
+            group.site, group.site.median_ns / total, group.work, roofline_in(group, roofs)
         )
-    return calls
+        for group in groups
+        if group.work is not None
+    ]
 
 
-def _least_ns(
-    flops: float | None, traffic: float | None, roofs: Roofs, precision: str
-) -> float | None:
-    peak, bandwidth = roofs.peak(precision), roofs.bandwidth
-    if flops is None or traffic is None or not peak or not bandwidth:
+def roofline_in(group: Group, roofs: Roofs | None) -> Roofline | None:
+    """A group under the roofs of a device; ``None`` if its work, its time or a roof is unknown."""
+    if group.work is None or roofs is None:
         return None
-    return max(flops / peak, traffic / bandwidth) * 1e9
+    return roofline_of(
+        flops=group.work.flops,
+        traffic=group.work.traffic,
+        time_ns=group.site.median_ns,
+        peak=roofs.peak(group.work.precision),
+        bandwidth=roofs.bandwidth,
+    )

@@ -1,16 +1,18 @@
 """Reads of topologies. Their bytes tell as much as the file: callers check the access to it."""
 
-import gzip
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from registry.errors import NotFound
+from registry.selectors.analysis.topologycache import ParsedTopology, TopologyCache
 from registry.selectors.storage.blob import blob_open
 from registry.selectors.work.job import open_jobs
 from registry.states import JobKind, JobState, RefKind
 from registry.tables import Graph, Job, Ref, Revision, Topology
+
+_PARSED = TopologyCache()
 
 
 def networks_of(revision: Revision) -> list[Graph]:
@@ -66,10 +68,18 @@ def topology_bytes(topology: Topology) -> bytes:
         return stream.read()
 
 
-def topology_document(topology: Topology) -> dict[str, Any]:
-    """The document of a topology. Raises ``NotFound``: ``blob_not_found``."""
-    document: dict[str, Any] = json.loads(gzip.decompress(topology_bytes(topology)))
-    return document
+def topology_parsed(topology: Topology) -> ParsedTopology:
+    """A topology, shared by the requests of a process. Raises ``NotFound``: ``blob_not_found``."""
+    assert topology.blob_id is not None  # noqa: S101 - rows without are not returned
+    return _PARSED.get(topology.blob_id, lambda: topology_bytes(topology))
+
+
+def topology_document(topology: Topology) -> Mapping[str, Any]:
+    """The document of a topology, which readers do not change.
+
+    Raises ``NotFound``: ``blob_not_found``.
+    """
+    return topology_parsed(topology).document
 
 
 def drawing_job(revision: Revision) -> Job | None:

@@ -6,18 +6,17 @@ from typing import Literal
 
 from django.db.models import F
 
-from registry.kernels.roofline import roofline_of
+from registry.kernels.networkwork import NetworkWork
 from registry.selectors.access import Actor, readable_mlmodels
-from registry.selectors.analysis.groupevidence import label_of
-from registry.selectors.analysis.networkwork import NetworkWork, work_of
+from registry.selectors.analysis.networkwork import work_of
 from registry.selectors.analysis.performance import (
     Group,
-    Performance,
     default_build,
     performance_of,
     profiled_builds,
 )
 from registry.selectors.analysis.roof import Roofs, roofs_for
+from registry.selectors.analysis.roofline import roofline_in
 from registry.selectors.analysis.workloadpeer import best_confirmed
 from registry.selectors.repository.gate import may_fetch
 from registry.selectors.results.graph import graph_of
@@ -115,18 +114,18 @@ def _of_revision(actor: Actor, revision: Revision, target: Target) -> Iterator[O
     best = default_build(builds, target.slug)
     if best is None or graph is None:
         return
-    work = work_of(graph) if may_fetch(actor, revision.mlmodel) else None
-    yield from _of_build(actor, best, work)
+    network = work_of(graph) if may_fetch(actor, revision.mlmodel) else None
+    yield from _of_build(actor, best, network)
     # A compiler whose schedules can be searched may win once they are.
     on_target = [build for build in builds if build.target_id == target.pk and build != best]
     for build in on_target:
         if Kernel.objects.filter(profile=build.profile).exclude(workload="").exists():
-            yield from _of_build(actor, build, work)
+            yield from _of_build(actor, build, network)
             return
 
 
-def _of_build(actor: Actor, build: Build, work: NetworkWork | None) -> Iterator[Opportunity]:
-    performance = performance_of(build, build.profile)
+def _of_build(actor: Actor, build: Build, network: NetworkWork | None) -> Iterator[Opportunity]:
+    performance = performance_of(build, build.profile, network)
     revision, roofs = build.graph.revision, roofs_for(build)
     seen: set[str] = set()
     for group in performance.hottest(_HOTTEST):
@@ -140,14 +139,13 @@ def _of_build(actor: Actor, build: Build, work: NetworkWork | None) -> Iterator[
         share = sum(one.share for one in calls)
         if share < _LEAST_SHARE:
             continue
-        headroom, basis = _headroom(actor, performance, group, work, roofs)
-        label = label_of(group, work)
+        headroom, basis = _headroom(actor, build, group, roofs)
         yield Opportunity(
             mlmodel=revision.mlmodel,
             revision=revision,
             build=build,
             group=group,
-            label=label,
+            label=performance.label(group),
             calls=len(calls),
             share=share,
             headroom=headroom,
@@ -156,28 +154,15 @@ def _of_build(actor: Actor, build: Build, work: NetworkWork | None) -> Iterator[
 
 
 def _headroom(
-    actor: Actor,
-    performance: Performance,
-    group: Group,
-    work: NetworkWork | None,
-    roofs: Roofs | None,
+    actor: Actor, build: Build, group: Group, roofs: Roofs | None
 ) -> tuple[float | None, Basis]:
     """Part of a group's time that would be saved, and what that rests on."""
-    build, time_ns = performance.build, group.site.median_ns
+    time_ns = group.site.median_ns
     if group.workload and time_ns > 0:
         best = best_confirmed(actor, group.workload, build.target)
         if best is not None and best < time_ns:
             return 1 - best / time_ns, "confirmed"
-    if work is None or roofs is None or group.grade not in {"exact", "inferred"}:
-        return None, "unknown"
-    precision = group.site.precision or performance.model_precision
-    roofline = roofline_of(
-        flops=work.flops(group.nodes),
-        traffic=work.traffic(group.nodes, precision),
-        time_ns=time_ns,
-        peak=roofs.peak(precision),
-        bandwidth=roofs.bandwidth,
-    )
+    roofline = roofline_in(group, roofs)
     if roofline is None:
         return None, "unknown"
     return max(1 - roofline.of_roof, 0.0), "roof"

@@ -2,7 +2,10 @@
 
 import pytest
 from django.test import Client
+from onnx import ModelProto, TensorProto, helper
 
+from registry.kernels.networkwork import CallWork
+from registry.selectors.analysis.tunenext import tune_next
 from registry.services.analysis.roof import roof_of
 from registry.tables import Build, Device, RoofSet
 from tests.hub.pages.conftest import Tuned
@@ -10,6 +13,7 @@ from tests.registry import shopfloor
 from tests.registry.analysis.comparisons import published
 from tests.registry.analysis.roofs import compute, rounds
 from tests.registry.analysis.test_roofline import plant_roofs, plant_topology
+from tests.registry.drawings import document_of, draw
 from tests.registry.shopfloor import call_site
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +69,46 @@ def test_a_build_says_what_reaching_the_roof_would_save(client: Client) -> None:
     assert "20.0 % of the time" in text
     assert "calls with 60.0 % of the time is unknown" in text
     assert 'data-chart="roofline"' in text
+
+
+@pytest.mark.parametrize(("precision", "width"), [("float32", 4), ("bfloat16", 2), ("int8", 1)])
+def test_all_pages_agree_about_the_work_of_a_call(
+    client: Client, precision: str, width: int
+) -> None:
+    floor = shopfloor.floor()
+    plant_roofs(floor.device, precision)
+    draw(floor.graph, document_of(product()))
+    site = call_site("product", 40_000, (0, "exact"), (1, "exact"), precision=precision)
+    (build,) = published(floor, calls={"all": [site]})
+    model = floor.revision.mlmodel.full_name
+    perf = client.get(f"/{model}/perf?build={build.uuid}").context
+    compare = client.get(f"/compare?model={model}&build={build.uuid}").context
+    (on_perf,), (on_compare,) = (
+        page.view.calls for page in (perf["roofline_panel"], compare["rooflines"][0])
+    )
+    assert on_perf.work == on_compare.work
+    # x[1, 64] and w[64, 32] in, y[1, 32] out.
+    assert on_compare.work == CallWork(
+        2.0 * 64 * 32, width * (64 + 64 * 32 + 32), precision, is_assumed=False
+    )
+    why = perf["evidence"].roofline
+    assert (why.flops, why.traffic) == (on_compare.work.flops, on_compare.work.traffic)
+    assert why.intensity == on_compare.intensity
+    assert why == on_compare.roofline
+    (opportunity,) = tune_next(None, floor.target).opportunities
+    assert opportunity.headroom == pytest.approx(max(1 - why.of_roof, 0))
+    api = client.get(f"/api/v1/models/{model}/performance?build={build.uuid}").json()
+    assert api["groups"][0]["flops_per_s"] == pytest.approx(why.rate)
+
+
+def product() -> ModelProto:
+    """``relu(x w)``."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [64, 32], [0.1] * 64 * 32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("Relu", ["t"], ["y"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 32])
+    graph = helper.make_graph(nodes, "product", [x], [y], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def test_a_build_without_roofs_says_why(client: Client, tuned: Tuned) -> None:

@@ -1,5 +1,6 @@
 """The page of a model's networks: the panel, its table without scripts, and what else is said."""
 
+import gzip
 import json
 import re
 from typing import Any
@@ -53,6 +54,27 @@ def test_the_page_has_the_panel_and_all_nodes_in_a_table(client: Client, graph: 
     assert "/head/MatMul" in page
     assert "float32[N, 2]" in page
     assert f'href="{PAGE}"' in page
+
+
+def test_the_compact_topology_and_the_details_of_a_node_are_for_those_who_may_fetch(
+    client: Client, graph: Graph, galaxy: MLModel, charlie: User
+) -> None:
+    draw(graph, EXAMPLE)
+    address = f"{PAGE}/data?revision={graph.revision.oid}&path=model.onnx"
+    assert f'data-compact="{address.replace("&", "&amp;")}"' in text(client, PAGE)
+    plain = client.get(address)
+    assert plain.json()["nodes"]["name"] == EXAMPLE["nodes"]["name"]
+    packed = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert json.loads(gzip.decompress(packed.content)) == plain.json()
+    validator = {"If-None-Match": plain.headers["ETag"]}
+    assert client.get(address, headers=validator).status_code == 304
+    details = client.get(f"{address}&node=0").json()
+    assert set(details) == {"attributes", "statistics"}
+    for odd in ("9", "-1", "x", "9" * 20):
+        assert client.get(f"{address}&node={odd}").status_code == 404
+    mlmodel_update(actor=charlie, mlmodel=galaxy, gate=Gate.MANUAL)
+    for refused in (address, f"{address}&node=0"):
+        assert client.get(refused).status_code in {302, 403}
 
 
 def test_a_long_table_comes_in_parts(client: Client, graph: Graph) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from hub.pages.topology import overlay_columns
 from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel
 from tests.hub.pages.test_topology import long_network
@@ -62,7 +63,8 @@ def lay_over(page: Page) -> None:
 
     def serve(route: Any) -> None:
         response = route.fetch()
-        data = f'<script type="application/json" id="over">{json.dumps(OVERLAY)}</script>'
+        columns = json.dumps(overlay_columns(OVERLAY))
+        data = f'<script type="application/json" id="over">{columns}</script>'
         body = response.text().replace('data-overlay=""', 'data-overlay="over"')
         route.fulfill(response=response, body=body.replace("<main", f"{data}<main", 1))
 
@@ -226,6 +228,6 @@ def test_without_scripts_the_table_has_all_nodes(plain_page: Page) -> None:
 
 @pytest.mark.usefixtures("network")
 def test_a_topology_that_cannot_be_loaded_is_said(loose_page: Page) -> None:
-    loose_page.route("**/topology*", lambda route: route.abort())
+    loose_page.route("**/graph/data*", lambda route: route.abort())
     loose_page.goto(PAGE)
     expect(loose_page.get_by_text("The graph could not be loaded")).to_be_visible()

@@ -59,7 +59,8 @@ def published(
     for threads, sites in (calls or {}).items():
         digest = next(one["config_sha256"] for one in columns
                       if one["candidate"]["options"]["threads"] == threads)  # fmt: skip
-        stored = shopfloor.profile(call_sites=sites, kernels=[], folded=[3])
+        total_ns = sum(site["median_ns"] for site in sites)
+        stored = shopfloor.profile(call_sites=sites, kernels=[], folded=[3], total_ns=total_ns)
         profile_store(**handle, config_sha256=digest, profile=stored)
     job_succeed(**handle, result={})
     return rows

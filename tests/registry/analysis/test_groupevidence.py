@@ -1,22 +1,20 @@
 """Evidence of a group: code, work, roofs and schedules come together in its reasons."""
 
-from dataclasses import replace
-
 import pytest
 
 from registry.errors import NotFound
+from registry.kernels.networkwork import NetworkWork
 from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of, lanes_of
 from registry.selectors.analysis.kernelcode import (
     kernel_text,
     kinds_of,
     loop_decisions,
 )
-from registry.selectors.analysis.networkwork import NetworkWork
 from registry.selectors.analysis.performance import performance_of
 from registry.selectors.analysis.scheduledecision import decisions_of
 from registry.selectors.results.profile import profile_of
 from registry.storage import blob_store
-from registry.tables import Blob, Build, Kernel, KernelCode, Target
+from registry.tables import Blob, Build, CallSite, Kernel, KernelCode, Target
 from tests.registry import shopfloor
 from tests.registry.analysis import profiles
 from tests.registry.kernels.scripts import TIR
@@ -24,14 +22,21 @@ from tests.registry.kernels.scripts import TIR
 pytestmark = pytest.mark.django_db
 
 #: 1 MFLOP over 4 kB for nodes 0 and 1.
-WORK = NetworkWork({
-    "operators": ["Conv", "Relu"], "dtypes": ["float32"], "outputs": [3],
-    "nodes": {
-        "operator": [0, 1], "name": ["a", "b"], "macs": [500_000, 0],
-        "inputs": [[0, 1], [2]], "outputs": [[2], [3]],
-    },
-    "tensors": {"dtype": [0] * 4, "shape": [[250], [500], [250], [250]]},
-})  # fmt: skip
+WORK = NetworkWork(
+    {
+        "operators": ["Conv", "Relu"],
+        "dtypes": ["float32"],
+        "nodes": {
+            "operator": [0, 1],
+            "name": ["a", "b"],
+            "macs": [500_000, 0],
+            "inputs": [[0, 1], [2]],
+            "outputs": [[2], [3]],
+        },
+        "tensors": {"dtype": [0, 0, 0, 0], "shape": [[250], [500], [250], [250]]},
+        "outputs": [3],
+    }
+)
 
 
 @pytest.fixture
@@ -41,10 +46,10 @@ def build() -> Build:
 
 
 def evidence(build: Build, sequence: int = 1, work: NetworkWork | None = None) -> GroupEvidence:
-    performance = performance_of(build, profile_of(build))
+    performance = performance_of(build, profile_of(build), work)
     group = performance.group(sequence)
     assert group is not None
-    return evidence_of(None, performance, group, work)
+    return evidence_of(None, performance, group)
 
 
 def states(facts: GroupEvidence) -> dict[str, str]:
@@ -129,10 +134,7 @@ def test_code_whose_bytes_are_lost_is_said_not_drawn(build: Build) -> None:
 
 def test_an_implausible_time_gives_no_roofline(build: Build) -> None:
     profiles.measure(build.record.device, {"float32": 4e12}, 20e9)
-    performance = performance_of(build, profile_of(build))
-    group = performance.group(1)
-    assert group is not None
-    wrong = replace(group, is_plausible=False)
-    facts = evidence_of(None, performance, wrong, WORK)
+    CallSite.objects.filter(name="slow#1").update(median_ns=10**13)
+    facts = evidence(build, 1, WORK)
     assert facts.roofline is None
     assert facts.evidence.time_ns == 0

@@ -29,7 +29,7 @@ def build(floor: Floor) -> Build:
 
 
 def read(build: Build) -> Performance:
-    return performance_of(build, profile_of(build), nodes=6)
+    return performance_of(build, profile_of(build))
 
 
 def test_shares_refer_to_the_run_and_add_up_with_the_gap(build: Build) -> None:

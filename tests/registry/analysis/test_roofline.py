@@ -41,12 +41,14 @@ def document() -> dict[str, Any]:
     }
 
 
-def plant_roofs(device: Device) -> None:
+def plant_roofs(device: Device, *more: str) -> None:
+    """Roofs of float32 and bfloat16, and of further precisions."""
     roof_set = RoofSet.objects.create(device=device, tools_sha256="d" * 64, took_s=1.0)
     ms = 1e3 * 2 * 4 * 512**3 / PEAK
     memory_ms = 1e3 * 3 * 64 * 2**20 / BANDWIDTH
-    for each in (compute(ms=ms), memory(ms=memory_ms),
-                 compute(ms=ms / 4, precision="bfloat16")):  # fmt: skip
+    precisions = {"float32": ms, "bfloat16": ms / 4} | dict.fromkeys(more, ms / 8)
+    arithmetic = [compute(ms=ms, precision=name) for name, ms in precisions.items()]
+    for each in (*arithmetic, memory(ms=memory_ms)):
         roof = roof_of(each)
         roof.roof_set = roof_set
         roof.save()
@@ -84,17 +86,19 @@ def test_a_call_is_held_against_both_roofs(floor: Floor) -> None:
     shown = view(build)
     assert shown.refusal == ""
     conv, relu, gemm = shown.calls
+    assert conv.roofline is not None
+    assert relu.roofline is not None
     # 2 M operations at 100 G/s take 20 µs, 16 kB at 10 GB/s 1.6 µs.
-    assert conv.least_ns == pytest.approx(20_000, rel=1e-6)
+    assert conv.roofline.least_ns == pytest.approx(20_000, rel=1e-6)
     assert conv.of_roof == pytest.approx(0.5)
     assert conv.saving_ns == pytest.approx(20_000)
     assert conv.intensity == pytest.approx(125)
-    assert shown.is_memory_bound(conv) is False
+    assert conv.is_memory_bound is False
     # 16 kB in and out.
-    assert relu.least_ns == pytest.approx(1600, rel=1e-6)
+    assert relu.roofline.least_ns == pytest.approx(1600, rel=1e-6)
     assert relu.intensity is None
-    assert gemm.least_ns is None
-    assert gemm.is_assumed
+    assert gemm.roofline is None
+    assert gemm.work.is_assumed
     assert shown.unknown_share == pytest.approx(0.5)
     assert shown.saving_ns == pytest.approx(28_400, rel=1e-6)
 
@@ -102,8 +106,9 @@ def test_a_call_is_held_against_both_roofs(floor: Floor) -> None:
 def test_the_roof_of_the_executed_precision_applies(floor: Floor) -> None:
     build = build_with(floor, call_site("conv", 40_000, (0, "exact"), precision="bfloat16"))
     (conv,) = view(build).calls
-    assert conv.least_ns == pytest.approx(5000, rel=1e-6)
-    assert not conv.is_assumed
+    assert conv.roofline is not None
+    assert conv.roofline.least_ns == pytest.approx(5000, rel=1e-6)
+    assert not conv.work.is_assumed
 
 
 def test_a_call_above_the_roof_saves_nothing(floor: Floor) -> None:
@@ -117,13 +122,15 @@ def test_a_call_above_the_roof_saves_nothing(floor: Floor) -> None:
 def test_a_node_of_several_calls_is_work_of_the_longest(floor: Floor) -> None:
     build = build_with(
         floor,
-        call_site("reorder", 5000, (0, "shared"), precision="float32"),
+        call_site("reorder", 5000, (0, "exact"), precision="float32"),
+        call_site("branch", 6000, (0, "shared"), precision="float32"),
         call_site("conv", 40_000, (0, "exact"), precision="float32"),
         call_site("short", 0, (1, "exact"), precision="float32"),
     )
-    reorder, conv, short = view(build).calls
-    assert reorder.flops is None
-    assert conv.flops == 2_000_000
+    reorder, branch, conv, short = view(build).calls
+    assert reorder.work.flops is None
+    assert branch.work.flops is None
+    assert conv.work.flops == 2_000_000
     assert short.of_roof is None
 
 

@@ -15,8 +15,8 @@ from hub.api.views import ApiView, query_of
 from registry.errors import NotFound
 from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
-from registry.selectors.analysis.groupevidence import evidence_of, label_of, rate_of
-from registry.selectors.analysis.networkwork import NetworkWork, work_of
+from registry.selectors.analysis.groupevidence import evidence_of
+from registry.selectors.analysis.networkwork import work_of
 from registry.selectors.analysis.performance import (
     Group,
     Performance,
@@ -179,7 +179,7 @@ class PerformanceView(ApiView):
         if build is None:
             detail = f"{mlmodel.full_name} has no build with a profile."
             raise NotFound("profile_not_found", detail, "The best builds of a search have one.")
-        performance, work = _read(request.user, build)
+        performance = _read(request.user, build)
         groups = performance.hottest(query["limit"])
         return Response(
             PerformanceSerializer(
@@ -191,7 +191,7 @@ class PerformanceView(ApiView):
                     "method": performance.profile.method,
                     "total_ns": performance.profile.total_ns,
                     "count": len(performance.groups),
-                    "groups": [_shape(one, work) for one in groups],
+                    "groups": [_shape(performance, one) for one in groups],
                     **{
                         name: getattr(performance, name)
                         for name in (
@@ -209,31 +209,31 @@ class BuildGroupView(ApiView):
     def get(self, request: Request, uuid: UUID, sequence: int) -> Response:
         """Fetch one group of a build, and the reasons for its time."""
         build = build_get(request.user, str(uuid))
-        performance, work = _read(request.user, build)
+        performance = _read(request.user, build)
         group = performance.group(sequence)
         if group is None:
             raise NotFound("group_not_found", f"Build {build.uuid} has no call {sequence}.")
-        reasons: list[Reason] = evidence_of(request.user, performance, group, work).reasons
+        reasons: list[Reason] = evidence_of(request.user, performance, group).reasons
         return Response(
-            GroupReasonsSerializer({"group": _shape(group, work), "reasons": reasons}).data
+            GroupReasonsSerializer({"group": _shape(performance, group), "reasons": reasons}).data
         )
 
 
-def _read(actor: Actor, build: Build) -> tuple[Performance, NetworkWork | None]:
-    """The groups of a build; the network's nodes for those who may fetch its files."""
-    work = work_of(build.graph) if may_fetch(actor, build.graph.revision.mlmodel) else None
-    return performance_of(build, profile_of(build)), work
+def _read(actor: Actor, build: Build) -> Performance:
+    """The groups of a build, with the network's nodes for those who may fetch its files."""
+    network = work_of(build.graph) if may_fetch(actor, build.graph.revision.mlmodel) else None
+    return performance_of(build, profile_of(build), network)
 
 
-def _shape(group: Group, work: NetworkWork | None) -> dict[str, Any]:
+def _shape(performance: Performance, group: Group) -> dict[str, Any]:
     site = group.site
     columns = ("sequence", "name", "operator", "median_ns", "mad_ns", "runs", "precision",
                "implementation")  # fmt: skip
     return {name: getattr(site, name) for name in columns} | {
-        "label": label_of(group, work),
+        "label": performance.label(group),
         "share": group.share,
         "is_plausible": group.is_plausible,
-        "flops_per_s": rate_of(group, work),
+        "flops_per_s": group.rate,
         "workload": group.workload,
         "nodes": list(group.nodes),
         "grade": group.grade,

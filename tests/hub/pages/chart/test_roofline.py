@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from hub.pages import chart
-from registry.selectors.analysis.networkwork import NetworkWork
+from registry.kernels.networkwork import NetworkWork
+from registry.selectors.analysis.performance import groups_in
 from registry.selectors.analysis.roof import Roofs
 from registry.selectors.analysis.roofline import RooflineView, calls_under
 from registry.services.analysis.roof import roof_of
@@ -29,7 +30,8 @@ def view(*sites: CallSite, is_emulated: bool = False) -> RooflineView:
         {"float32": roof_of(compute(ms=10)), "bfloat16": roof_of(compute(ms=5))},
         {"L2": roof_of(memory(level="L2", ms=2)), "memory": roof_of(memory(ms=20))},
     )
-    return RooflineView("", roofs, None, calls_under(sites, NetworkWork(document()), roofs))
+    groups = groups_in(sites, 0, "float32", NetworkWork(document()))
+    return RooflineView("", roofs, None, calls_under(groups, roofs))
 
 
 def test_area_shows_the_share_and_every_call_is_in_the_table() -> None:
