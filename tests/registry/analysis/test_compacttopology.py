@@ -129,9 +129,9 @@ def test_edges_that_do_not_follow_are_sent() -> None:
 def test_details_are_those_of_one_node() -> None:
     document = small()
     details = node_details(document, 0)
-    assert ["kernel_shape", "ints", "3, 3"] in details["attributes"] or details["attributes"]
-    (statistics,) = details["statistics"].values()
-    assert statistics["elements"] == 3 * 8 * 9
+    assert "kernel_shape" in [name for name, _, _ in details["attributes"]]
+    assert set(details["statistics"]) <= {str(tensor) for tensor in document["nodes"]["inputs"][0]}
+    assert 3 * 8 * 9 in [one["elements"] for one in details["statistics"].values()]
     assert node_details(document, 1) == {"attributes": [], "statistics": {}}
 
 
