@@ -1,12 +1,14 @@
 """What a search of a workload came to: the best time, beside others, and how it ended."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.analysis.workloadsearch import SearchTrial, WorkloadSearch, per_search
 from registry.statistics.progress import Plateau, plateau
-from registry.tables import CallSite, ScheduleTask
+from registry.tables import Build, CallSite, ScheduleTask
 
 #: Call sites of a workload that are compared with other backends.
 _MOST_SITES = 200
@@ -79,16 +81,27 @@ def rivals_of(actor: Actor, task: ScheduleTask) -> list[RivalTime]:
     exact: dict[str, bool] = {}
     for site in own:
         if site.kernel is not None and site.kernel.schedule is None:
-            times.setdefault(f"{_backend(site)}, untuned", []).append(site.median_ns / 1e9)
-    nodes = {(site.profile.build.graph_id, _nodes(site)) for site in own if site.nodes}
+            label = _label(site.profile.build, site.precision)
+            times.setdefault(f"{label}, untuned", []).append(site.median_ns / 1e9)
+    nodes = {(site.profile.build.graph_id, _positions(site.nodes)) for site in own if site.nodes}
     graphs = {graph for graph, _ in nodes}
     profiles = {site.profile_id for site in own}
-    others = sites.filter(profile__build__graph__in=graphs).exclude(profile__in=profiles)
-    for site in others.select_related("profile__build").iterator():
-        if (site.profile.build.graph_id, _nodes(site)) in nodes:
-            label = _backend(site)
-            times.setdefault(label, []).append(site.median_ns / 1e9)
-            is_exact = all(node["grade"] == "exact" for node in site.nodes)
+    others = {
+        build.profile.pk: build
+        for build in builds.filter(graph__in=graphs, profile__isnull=False)
+        .exclude(profile__in=profiles)
+        .select_related("profile")
+        .defer("provenance")
+    }
+    # Profiles may have thousands of calls: columns, not rows of the table.
+    columns = ("profile", "nodes", "median_ns", "precision")
+    calls = CallSite.objects.filter(profile__in=others).values_list(*columns)
+    for profile, links, median_ns, precision in calls.iterator():
+        build = others[profile]
+        if (build.graph_id, _positions(links)) in nodes:
+            label = _label(build, precision)
+            times.setdefault(label, []).append(median_ns / 1e9)
+            is_exact = all(link["grade"] == "exact" for link in links)
             exact[label] = exact.get(label, True) and is_exact
     rivals = [
         RivalTime(label, median(values), len(values), exact.get(label, True))
@@ -97,11 +110,10 @@ def rivals_of(actor: Actor, task: ScheduleTask) -> list[RivalTime]:
     return sorted(rivals, key=lambda rival: rival.time_s)
 
 
-def _nodes(site: CallSite) -> tuple[int, ...]:
-    return tuple(sorted(node["index"] for node in site.nodes))
+def _positions(links: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    return tuple(sorted(link["index"] for link in links))
 
 
-def _backend(site: CallSite) -> str:
-    build = site.profile.build
-    precision = f", {site.precision}" if site.precision not in {"", "f32", "float32"} else ""
-    return f"{build.candidate['backend']}{precision}"
+def _label(build: Build, precision: str) -> str:
+    suffix = f", {precision}" if precision not in {"", "f32", "float32"} else ""
+    return f"{build.candidate['backend']}{suffix}"
