@@ -13,7 +13,8 @@ from registry.selectors.access import Actor
 from registry.selectors.analysis.buildpeer import build_comparison
 from registry.selectors.analysis.groupevidence import GroupEvidence, evidence_of
 from registry.selectors.analysis.kernelcode import KINDS
-from registry.selectors.analysis.performance import Group, Performance, profiled_builds
+from registry.selectors.analysis.performance import Group, Performance
+from registry.selectors.analysis.profiledbuild import profiled_builds
 from registry.selectors.analysis.scheduledecision import decisions_of
 from registry.selectors.analysis.workload import workloads_of
 from registry.selectors.analysis.workloadpeer import confirmed_of, workload_peers

@@ -23,13 +23,8 @@ from hub.pages.rooflinepanel import roofline_panel
 from hub.pages.topology import network_panel
 from registry.errors import NotFound
 from registry.selectors.analysis.networkwork import work_of
-from registry.selectors.analysis.performance import (
-    Group,
-    Performance,
-    chosen_build,
-    performance_of,
-    profiled_builds,
-)
+from registry.selectors.analysis.performance import Group, Performance, performance_of
+from registry.selectors.analysis.profiledbuild import chosen_build, profiled_builds
 from registry.selectors.results.profile import profile_of
 from registry.tables import Build, MLModel, Record
 

@@ -18,7 +18,7 @@ _OWN_GRADES = frozenset({"exact", "inferred"})
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class NodeWork:
     """Operations and bytes; ``None`` where they are not known."""
 
     flops: float | None = None
@@ -31,7 +31,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class CallWork(Work):
+class CallWork(NodeWork):
     """Work of a call.
 
     Attributes:
@@ -78,7 +78,7 @@ class NetworkWork:
     def __len__(self) -> int:
         return len(self.operators)
 
-    def of(self, nodes: Collection[int], precision: str = "") -> Work:
+    def of(self, nodes: Collection[int], precision: str = "") -> NodeWork:
         """Work of some nodes together; unknown if one of them is not known.
 
         Args:
@@ -86,10 +86,10 @@ class NetworkWork:
         """
         own = set(nodes)
         if not own or not all(0 <= node < len(self) for node in own):
-            return Work()
+            return NodeWork()
         macs = [self._macs[node] for node in own]
         flops = None if None in macs else 2.0 * sum(each or 0 for each in macs)
-        return Work(flops, self._traffic(own, precision))
+        return NodeWork(flops, self._traffic(own, precision))
 
     def label(self, nodes: Sequence[int], most: int = 3) -> str:
         """``Conv + BatchNormalization + Relu``; "" if no node is known."""

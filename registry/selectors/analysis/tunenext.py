@@ -9,12 +9,8 @@ from django.db.models import F
 from registry.kernels.networkwork import NetworkWork
 from registry.selectors.access import Actor, readable_mlmodels
 from registry.selectors.analysis.networkwork import work_of
-from registry.selectors.analysis.performance import (
-    Group,
-    default_build,
-    performance_of,
-    profiled_builds,
-)
+from registry.selectors.analysis.performance import Group, performance_of
+from registry.selectors.analysis.profiledbuild import default_build, profiled_builds
 from registry.selectors.analysis.roof import Roofs, roofs_for
 from registry.selectors.analysis.roofline import roofline_in
 from registry.selectors.analysis.workloadpeer import best_confirmed

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from registry.selectors.analysis.buildpeer import build_comparison
-from registry.selectors.analysis.performance import profiled_builds
+from registry.selectors.analysis.profiledbuild import profiled_builds
 from registry.selectors.analysis.workloadpeer import (
     best_confirmed,
     confirmed_of,

@@ -2,13 +2,8 @@
 
 import pytest
 
-from registry.selectors.analysis.performance import (
-    Performance,
-    default_build,
-    model_precision_of,
-    performance_of,
-    profiled_builds,
-)
+from registry.selectors.analysis.performance import Performance, model_precision_of, performance_of
+from registry.selectors.analysis.profiledbuild import default_build, profiled_builds
 from registry.selectors.results.profile import profile_of
 from registry.tables import Build, CallSite, Graph, Profile, Target
 from tests.registry import shopfloor

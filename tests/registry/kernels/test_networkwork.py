@@ -3,7 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.kernels.networkwork import CallWork, NetworkWork, Work, call_works, executed_precision
+from registry.kernels.networkwork import (
+    CallWork,
+    NetworkWork,
+    NodeWork,
+    call_works,
+    executed_precision,
+)
 
 #: conv (x, w -> c), relu (c -> r), gemm (r, v -> y); the output is y.
 DOCUMENT: dict[str, Any] = {
@@ -86,7 +92,7 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert traffic(0, tensors=tensors) is None
     assert traffic(2, tensors=tensors) == 4 * 3
     # Positions of another network.
-    assert network().of([7]) == network().of([0, 7]) == network().of([]) == Work()
+    assert network().of([7]) == network().of([0, 7]) == network().of([]) == NodeWork()
 
 
 def test_a_node_of_several_calls_is_the_work_of_the_longest() -> None:

@@ -17,13 +17,8 @@ from registry.kernels.reason import Reason
 from registry.selectors.access import Actor
 from registry.selectors.analysis.groupevidence import evidence_of
 from registry.selectors.analysis.networkwork import work_of
-from registry.selectors.analysis.performance import (
-    Group,
-    Performance,
-    chosen_build,
-    performance_of,
-    profiled_builds,
-)
+from registry.selectors.analysis.performance import Group, Performance, performance_of
+from registry.selectors.analysis.profiledbuild import chosen_build, profiled_builds
 from registry.selectors.repository.gate import may_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
