@@ -200,15 +200,10 @@ def lanes_of(features: list[str]) -> int:
 
 
 def _trial(position: int, row: tuple[Any, ...]) -> SearchTrial:
-    key, uuid, *columns, outcome, time = row
-    return SearchTrial(
-        position,
-        key,
-        str(uuid),
-        *columns,
-        outcome,
-        float(time) if is_time(outcome, time) else None,
-    )
+    key, uuid, *columns, outcome, median_s = row
+    time_s = float(median_s) if is_time(outcome, median_s) else None
+    values: list[Any] = [position, key, str(uuid), *columns, outcome, time_s]
+    return SearchTrial(*values)
 
 
 def per_search(
@@ -217,7 +212,7 @@ def per_search(
     """Decorator of an analysis, whose answers are kept with the search as long as it is."""
 
     @wraps(function)
-    def wrapper(search: WorkloadSearch, *args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapper(search: WorkloadSearch, /, *args: P.args, **kwargs: P.kwargs) -> R:
         key = (function.__qualname__, args, tuple(kwargs.items()))
         if key not in search.answers:
             search.answers[key] = function(search, *args, **kwargs)
