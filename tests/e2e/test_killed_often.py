@@ -7,7 +7,6 @@ workers, child processes, ONNX Runtime, the database.
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -46,16 +45,12 @@ class Fleet:
     def __init__(self, start: Start, data_dir: Path) -> None:
         self._start, self._data_dir = start, data_dir
         self._rng = random.Random(11)  # noqa: S311
-        self._workers = {role: self._begin(role) for role in ("hub", "target")}
-
-    def _begin(self, role: str) -> "subprocess.Popen[bytes]":
-        # Long enough to be killed in its middle several times.
-        return self._start(role, HPCFAIR_TUNE_SECONDS="5")
+        self._workers = {role: start(role) for role in ("hub", "target")}
 
     def is_busy(self) -> bool:
         for role, worker in self._workers.items():
             if worker.poll() is not None:
-                self._workers[role] = self._begin(role)
+                self._workers[role] = self._start(role)
         return bool(children(self._data_dir))
 
     def kill_one(self, *, worker: bool) -> bool:

@@ -21,7 +21,7 @@ _ENVIRONMENT = {
     # A busy machine must be able to keep a lease, or a worker that lives loses its job, too.
     "HPCFAIR_LEASE_SECONDS": "10",
     "HPCFAIR_REAP_SECONDS": "1",
-    "HPCFAIR_TUNE_SECONDS": "3",
+    "HPCFAIR_TUNE_SECONDS": "5",
     "HPCFAIR_ASSESS_DAYS": "0",
     "HPCFAIR_ABLATION_SECONDS": "0",
     "HPCFAIR_PASSES_SECONDS": "0",

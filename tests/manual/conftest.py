@@ -15,7 +15,7 @@ from tests.migrated import migrated_data
 
 #: Short searches; nothing in the background.
 _SETTINGS = {
-    "HPCFAIR_TUNE_SECONDS": "3",
+    "HPCFAIR_TUNE_SECONDS": "5",
     "HPCFAIR_SCHEDULE_SECONDS": "0",
     "HPCFAIR_ABLATION_SECONDS": "0",
     "HPCFAIR_PASSES_SECONDS": "0",
