@@ -74,7 +74,7 @@ def test_the_command_shows_figures_differences_and_the_answer(
     # An accuracy that was not evaluated is empty, not zero.
     assert second.split("\t")[2:5] == ["onnxruntime default", "2 ms", ""]
     said = result.output
-    assert "Not measured alike: threads: one; all" in said
+    assert "Measured under different conditions: threads: one; all" in said
     assert "nothing called lab/none" in said
     assert "Cheapest by size of 1 within the limits: openvino on x86-64-avx2, build b1" in said
 

@@ -107,10 +107,10 @@ def _vectors(evidence: Evidence) -> Reason:
         if evidence.implementation and _REFERENCE.search(evidence.implementation):
             text = f"The runtime names a reference implementation: {evidence.implementation}."
             return Reason("unvectorised", "applies", title, text)
-        text = "The runtime does not give the code of its kernels."
+        text = "The runtime does not expose the code of its kernels."
         return Reason("unvectorised", "unknown", title, text, "asm")
     if not mix.packed and not mix.scalar:
-        text = f"{mix.total} instructions, none of which computes with floating-point numbers."
+        text = f"{mix.total} instructions, none of them floating-point arithmetic."
         return Reason("unvectorised", "unknown", title, text, "asm")
     widths = ", ".join(f"{count} of {bits} bits" for bits, count in mix.widths)
     text = (
@@ -124,7 +124,7 @@ def _vectors(evidence: Evidence) -> Reason:
 def _schedule(evidence: Evidence) -> Reason:
     title = "Not tuned"
     if not evidence.is_schedulable:
-        text = "Kernels of this runtime have no schedules that the hub could search."
+        text = "The hub cannot search schedules for kernels of this runtime."
         return Reason("untuned", "not", title, text, "schedule")
     best = evidence.best_known_ns
     if evidence.is_scheduled:
@@ -157,7 +157,7 @@ def _overhead(evidence: Evidence) -> Reason:
     title = "Too small for the overhead of a call"
     whole = evidence.time_ns + evidence.between_ns
     if evidence.between_ns <= 0 or whole <= 0:
-        text = "The calls of this profile leave no time between them."
+        text = "The profile has no time between calls."
         return Reason("overhead", "unknown", title, text)
     part = evidence.between_ns / whole
     text = (

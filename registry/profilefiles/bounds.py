@@ -72,7 +72,7 @@ def number(value: object, *, what: str) -> float:
     except ValueError:
         figure = None
     if figure is None:
-        raise ProfileFault(f"{what} is {_shown(value)}, which is no number.")
+        raise ProfileFault(f"{what} is {_shown(value)}, which is not a number.")
     if not math.isfinite(figure):
         raise ProfileFault(f"{what} is {_shown(value)}, which is not a finite number.")
     return figure

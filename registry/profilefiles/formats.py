@@ -83,7 +83,7 @@ def read(data: bytes, *, name: str = "", details: bytes | None = None) -> Profil
     chosen = FORMATS.get(name) if name else recognised(data)
     if chosen is None:
         titles = ", ".join(each.title for each in FORMATS.values())
-        raise ProfileFault("The file is none of the known profiles.", f"Known are: {titles}.")
+        raise ProfileFault("The format of the file is not recognised.", f"Known formats: {titles}.")
     if details is not None and not chosen.has_details:
         raise ProfileFault(f"A profile of the format {chosen.name} has no second file.")
     return check(chosen.read(data, details))

@@ -40,14 +40,14 @@ def read(data: bytes, details: bytes | None = None) -> ProfileFile:  # noqa: ARG
     document = parse_json(data)
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise ProfileFault("The file is no list of trace events.")
+        raise ProfileFault("The file does not contain a list of trace events.")
     if len(events) > MOST_ROWS:
         raise ProfileFault(f"The trace has {len(events):,} events; at most {MOST_ROWS:,} are read.")
     runs = _runs(events)
     kernels = [event for event in events if _is_kernel(event)]
     if not kernels:
         raise ProfileFault(
-            "The trace has no kernel: only events of the session.",
+            "The trace has no kernel, only events of the session.",
             "Run the network after enabling the profiler, and call end_profiling() afterwards.",
         )
     timed: dict[str, list[tuple[int, int, Event]]] = {}

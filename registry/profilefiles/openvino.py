@@ -53,7 +53,7 @@ def read(data: bytes, details: bytes | None = None) -> ProfileFile:  # noqa: ARG
         raise ProfileFault("No operator of this report was executed.", _average_hint(data))
     order = [each.name for each in executed[0]]
     if len(set(order)) < len(order):
-        raise ProfileFault("A request of this report has two operators of one name.", _DETAILED)
+        raise ProfileFault("A request of this report has two operators with the same name.", _DETAILED)
     times: dict[str, list[int]] = {}
     for one in executed:
         for each in one:
@@ -86,7 +86,7 @@ def _of_csv(data: bytes) -> Iterable[list[_Counter]]:
 def _of_json(data: bytes) -> Iterable[list[_Counter]]:
     document = parse_json(data)
     if not isinstance(document, dict):
-        raise ProfileFault("The JSON is no report of benchmark_app.", _DETAILED)
+        raise ProfileFault("The JSON is not a report of benchmark_app.", _DETAILED)
     requests = document.get("detailed_performance") or [document.get("avg_performance")]
     fields = ("name", "status", "node_type", "exec_type", "real_time")
     for request in requests if isinstance(requests, list) else ():

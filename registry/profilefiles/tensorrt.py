@@ -38,7 +38,7 @@ def read(data: bytes, details: bytes | None = None) -> ProfileFile:
     """The layers' medians, or means where the file has no medians. Raises ProfileFault."""
     rows = parse_json(data)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ProfileFault("The file is no list of layers.")
+        raise ProfileFault("The file does not contain a list of layers.")
     if len(rows) > MOST_CALLS:
         raise ProfileFault(f"The file has {len(rows):,} layers; at most {MOST_CALLS:,} are read.")
     layers = _layers(details) if details else {}
@@ -52,9 +52,9 @@ def read(data: bytes, details: bytes | None = None) -> ProfileFile:
         "Layers are synchronised with the host when they are profiled, so their sum exceeds a run."
     ]
     if not has_medians:
-        notes.append("Times are means: this version of trtexec writes no medians.")
+        notes.append("Times are means: this version of trtexec does not write medians.")
     if details and not any(call.name in layers for call in calls):
-        raise ProfileFault("The layer information is that of another engine: no name agrees.")
+        raise ProfileFault("The layer information is of another engine: no layer name matches.")
     return ProfileFile(
         format=NAME,
         method=f"trtexec --exportProfile, {statistic} of {runs} iterations",
@@ -69,7 +69,7 @@ def _layers(details: bytes) -> dict[str, Mapping[str, Any]]:
     document = parse_json(details)
     layers = document.get("Layers") if isinstance(document, dict) else document
     if not isinstance(layers, list):
-        raise ProfileFault("The layer information has no list of layers.")
+        raise ProfileFault("The layer information does not contain a list of layers.")
     return {texts(row["Name"]): row for row in layers if isinstance(row, dict) and "Name" in row}
 
 

@@ -105,5 +105,5 @@ def _refuse(wrong: list[MeasuredCall], calls: tuple[MeasuredCall, ...], what: st
         raise ProfileFault(
             f"{len(wrong):,} of {len(calls):,} calls have {what}, such as "
             f"{one.name[:_SHOWN]!r}: {one.median_ns / 1e6:g} ms.",
-            "Such counters say that something was not measured. Record the profile again.",
+            "Such counters come from failed measurements. Record the profile again.",
         )

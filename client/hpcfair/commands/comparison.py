@@ -44,7 +44,7 @@ def compare(
     columns = ("model", "target", "build", "latency", "accuracy", "memory", "size")
     emit_table(columns, [_row(each) for each in document["builds"]])
     for name, values in document["differences"].items():
-        say(f"Not measured alike: {name}: {'; '.join(values)}")
+        say(f"Measured under different conditions: {name}: {'; '.join(values)}")
     for name in document["missing"]:
         say(f"There is nothing called {name} that you may read.")
     if document["answer"]:

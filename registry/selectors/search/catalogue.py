@@ -164,7 +164,7 @@ def _reference(actor: Actor, parsed: Query) -> Graph | None:
     if graph is None:
         raise NotFound(
             "graph_not_found",
-            f"No network is known in {reference.full_name}.",
+            f"{reference.full_name} has no inspected network.",
             "Only models with an inspected network can be compared.",
         )
     return graph

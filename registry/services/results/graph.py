@@ -62,5 +62,5 @@ def required_graph(job: Job) -> Graph:
     """The primary graph of a job's revision. Raises ``NotFound`` ``graph_not_found``."""
     graph = graph_of(job.revision)
     if graph is None:
-        raise NotFound("graph_not_found", f"No network is known in the revision of job {job.uuid}.")
+        raise NotFound("graph_not_found", f"The revision of job {job.uuid} has no inspected network.")
     return graph

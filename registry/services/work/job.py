@@ -213,6 +213,6 @@ def _check_submission(
     if graph_of(revision) is None:
         raise NotFound(
             "graph_not_found",
-            f"No network is known in {revision.mlmodel.full_name}@{revision.oid[:7]}.",
+            f"{revision.mlmodel.full_name}@{revision.oid[:7]} has no inspected network.",
             "Wait until its inspection has succeeded, then submit the job again.",
         )

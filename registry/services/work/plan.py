@@ -72,7 +72,7 @@ def plan(
     if graph_of(revision) is None:
         raise NotFound(
             "graph_not_found",
-            f"No network is known in revision {revision.oid[:10]}.",
+            f"Revision {revision.oid[:10]} has no inspected network.",
             "Wait for its inspection, or add an ONNX or TensorFlow Lite file.",
         )
     selected = list(targets_served()) if targets is None else [target_get(slug) for slug in targets]

@@ -43,7 +43,7 @@ def test_it_is_put_beside_the_build_of_the_hub(visitor: Visitor, scene: Analysis
     page.get_by_label("Build", exact=True).select_option(str(scene.fast.uuid))
     visitor.click(page.get_by_role("button", name="Compare"))
     panel = page.locator("#comparison-panel")
-    expect(panel).to_contain_text("Left out of every ranking")
+    expect(panel).to_contain_text("Not part of any ranking")
     row = panel.get_by_role("row").filter(has_text="node 3")
     expect(row.first).to_contain_text("150 ns")
     expect(row.first).to_contain_text("90.0 µs")

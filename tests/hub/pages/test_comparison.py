@@ -77,7 +77,7 @@ def test_malformed_questions_are_refused(client: Client, query: str) -> None:
 def test_without_a_question_it_says_what_to_do(client: Client) -> None:
     text = get(client, "")
     assert "Nothing to compare yet" in text
-    assert "Take it away" not in text
+    assert "Builds as CSV" not in text
 
 
 def test_hidden_models_and_nonsense_look_alike(client: Client) -> None:

@@ -37,8 +37,8 @@ def test_a_device_is_described_by_its_facts(client: Client, bob: User) -> None:
     Device.objects.update(facts=facts, tools=tools, owner=bob, is_emulated=True, run_s=7200.0)
     page = text(client, address(device))
     for words in (
-        "Example 8000", "16.0 GB", "onnxruntime 1.24.1", "bob", "emulated", "2 h in all",
-        "It runs no job", "It has done no job yet", "None that you may see",
+        "Example 8000", "16.0 GB", "onnxruntime 1.24.1", "bob", "emulated", "2 h in total",
+        "The device runs no job", "The device has had no job yet", "No record that you may see",
     ):  # fmt: skip
         assert words in page, words
     assert "<b>odd</b>" not in client.get(address(device)).text

@@ -101,10 +101,10 @@ def test_an_operator_adds_and_drains_a_device_by_keyboard(page: Page, floor: Flo
     expect(page.locator("#device-status")).to_contain_text("new disk")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     # An action that cannot be undone needs a second step.
-    expect(page.get_by_role("button", name="Retire it")).to_be_hidden()
+    expect(page.get_by_role("button", name="Retire the device")).to_be_hidden()
     page.locator("summary", has_text="Retire…").focus()
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Retire it").focus()
+    page.get_by_role("button", name="Retire the device").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#device-status")).to_contain_text("retired")
 

@@ -72,7 +72,7 @@ def test_a_profile_is_imported_by_the_form(browser: Client) -> None:
     [
         (None, "convolutions and products are matched"),
         (b'[{"name": "a_kernel_time", "cat": "Node", "ts": 1, "dur": -5}]', "negative time"),
-        (b"%PDF", "none of the known profiles"),
+        (b"%PDF", "not recognised"),
     ],
 )
 def test_refusals_are_said_at_the_file(browser: Client, data: bytes | None, words: str) -> None:
@@ -120,7 +120,7 @@ def test_it_is_put_beside_a_build_of_the_hub(bench: Bench, client: Client) -> No
     imported = sum(call.median_ns for call in row.call_sites.all())
     sums = [sum(each.times_ns[number] for each, _ in comparison["rows"]) for number in (0, 1)]
     assert sums == [own, imported]
-    assert "Left out of every ranking" in answer.content.decode()
+    assert "Not part of any ranking" in answer.content.decode()
     assert client.get(f"/profiles/{row.uuid}", {"build": str(row.uuid)}).status_code == 404
 
 

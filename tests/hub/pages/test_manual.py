@@ -162,6 +162,17 @@ def test_pages_of_the_hub_lead_to_the_manual(client: Client) -> None:
     assert "Error codes" in client.get("/docs/errors").content.decode()
 
 
+def test_links_of_templates_to_the_manual_lead_to_its_parts(client: Client, served: Path) -> None:
+    templates = "".join(path.read_text() for path in (ROOT / "templates").rglob("*.html"))
+    assert not re.findall(r'href="/docs/\w+/', templates)
+    links = set(re.findall(r"""\{% url 'manual' %\}([^"]+)""", templates))
+    assert len(links) > 8
+    for link in links:
+        page, _, part = link.partition("#")
+        html = content(client.get(f"/docs/{page}"))
+        assert not part or f'id="{part}"' in html, link
+
+
 @pytest.mark.browser
 @needs("chromium")
 def test_a_person_searches_by_keyboard(page: Page, served: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_class_is_shown_with_its_evidence(client: Client) -> None:
     text = client.get(f"/passes?target={shopfloor.SLUG}&backend=tvm").content.decode()
     assert "−40 % [−41, −39]" in text
     assert "compiles faster without loss" in text
-    assert "Thin evidence: n=1" in text
+    assert "Weak evidence (n = 1)" in text
     assert "<td>needed</td>" in text
     assert "A, B" in text
 

@@ -142,7 +142,7 @@ def test_choices_apply_at_once(page: Page, build: Build) -> None:
     page.wait_for_url(re.compile("metric=time"))
     page.get_by_label("Build", exact=True).select_option(index=1)
     page.wait_for_url(re.compile(f"build=(?!{build.uuid})"))
-    expect(page.locator(".verdict")).to_contain_text("the runtime as it comes")
+    expect(page.locator(".verdict")).to_contain_text("the runtime in its defaults")
 
 
 def test_all_of_it_is_there_without_scripts(plain_page: Page, build: Build) -> None:

@@ -223,7 +223,7 @@ def test_without_scripts_the_table_has_all_nodes(plain_page: Page) -> None:
     plain_page.goto(PAGE)
     plain_page.locator(".graph-table summary").click()
     expect(plain_page.locator("[data-node]")).to_have_count(7)
-    expect(plain_page.get_by_text("Without JavaScript, see the table below")).to_be_visible()
+    expect(plain_page.get_by_text("Without JavaScript, use the table below")).to_be_visible()
 
 
 @pytest.mark.usefixtures("network")

@@ -124,7 +124,7 @@ def test_without_a_script_the_tables_say_the_same(plain_page: Page, task: Schedu
     plain_page.goto(f"/workloads/{task.uuid}")
     expect(plain_page.locator("#decisions")).to_contain_text("inner width of ff 16: ")
     expect(plain_page.locator("#best-so-far-table")).to_contain_text("cannot vectorize")
-    expect(plain_page.locator("#space")).to_contain_text("linked views need a script")
+    expect(plain_page.locator("#space")).to_contain_text("linked views need JavaScript")
 
 
 def test_twenty_thousand_trials_are_brushed_at_once(page: Page, task: ScheduleTask) -> None:

@@ -37,7 +37,7 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
 
 
 def test_unknown_files_are_told_what_is_known() -> None:
-    with pytest.raises(ProfileFault, match="none of the known") as refusal:
+    with pytest.raises(ProfileFault, match="not recognised") as refusal:
         read(b"a,b\n1,2\n")
     assert all(each.title in refusal.value.hint for each in FORMATS.values())
 
