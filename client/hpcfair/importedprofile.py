@@ -20,7 +20,7 @@ class ImportedProfile(FromJson):
         actor: Who imported it; ``None`` if the account was deleted.
         format: ``onnxruntime``, ``openvino``, ``tensorrt`` or ``nsight``.
         total_ns: A whole run; the sum of all calls unless ``is_total_stated``.
-        notes: What to know to believe the times.
+        notes: Facts that limit the meaning of the times.
         totals: Numbers of calls and linked ones, and coverage of nodes by grade; empty in lists.
     """
 
@@ -46,7 +46,7 @@ class ImportOptions(TypedDict, total=False):
         revision: Branch, tag or commit id; default: the head of the default branch.
         format: ``onnxruntime``, ``openvino``, ``tensorrt`` or ``nsight``; default: recognised.
         details: Second file of ``trtexec``: ``--exportLayerInfo``.
-        environment: What was the same in all runs: driver, clocks, threads, batch.
+        environment: Conditions of all runs: driver, clocks, threads, batch.
     """
 
     revision: str | None

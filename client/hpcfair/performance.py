@@ -1,4 +1,4 @@
-"""What a build spends its time on: its groups of nodes, and the reasons for the slowest ones."""
+"""Where the time of a build goes: its groups of nodes, and the reasons of the slowest ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ _EXPLAINED = 3
 
 @dataclass(frozen=True, slots=True)
 class Reason(FromJson):
-    """The answer of a rule about a group: ``applies``, ``not`` or ``unknown``, with its numbers.
+    """The result of a rule about a group: ``applies``, ``not`` or ``unknown``, with its numbers.
 
     ``saving`` is the share of a run that would be saved at most; ``None`` if that is not known.
     """

@@ -1,4 +1,4 @@
-"""What fast schedules of an operator share, as the hub has learned it."""
+"""Principles: what fast schedules of an operator share, with the evidence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

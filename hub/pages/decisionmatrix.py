@@ -44,13 +44,13 @@ class MatrixRow:
 
     @property
     def is_evident(self) -> bool:
-        """Whether any of its values is."""
+        """Whether any of its values has evidence."""
         return any(cell.is_evident for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionMatrix:
-    """The matrix, and what it says in sentences; none if there is not enough evidence.
+    """The matrix, and its findings as sentences; no sentences without enough evidence.
 
     Attributes:
         among: Number of trials that were compared, of which ``fast`` are the fast ones.

@@ -9,7 +9,7 @@ _ENERGIES = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"))
 
 
 def figure_text(metric: Measure, value: float | None) -> str:
-    """A figure with its unit; what was not measured is said, not zero."""
+    """A figure with its unit, or the words "not measured"."""
     if value is None:
         return "not evaluated" if metric.name in {"accuracy", "error"} else "not measured"
     return value_text(metric.unit, value)

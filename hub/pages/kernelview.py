@@ -90,14 +90,14 @@ def _row(
     decisions: Mapping[int, ScheduleDecision],
     lanes: int | None,
 ) -> LoopRow:
-    made = [
+    origins = [
         (decisions[one["instruction"]], decisions[one["instruction"]].part(one.get("result", 0)))
         for one in stored.get("decisions", [])
         if one["instruction"] in decisions
     ]
     unroll = decisions.get(stored["unroll"]) if stored.get("unroll") is not None else None
     is_odd = bool(lanes and loop.kind == "vectorised" and (loop.extent or 1) % lanes)
-    return LoopRow(loop, made, unroll, is_odd)
+    return LoopRow(loop, origins, unroll, is_odd)
 
 
 def _lines_of(loops: Sequence[KernelLoop]) -> dict[int, list[int]]:

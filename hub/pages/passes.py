@@ -1,4 +1,4 @@
-"""Which compiler passes each class of networks needs, as the hub has learned it."""
+"""The page of compiler passes: which ones each class of networks needs."""
 
 from dataclasses import dataclass
 from typing import Final

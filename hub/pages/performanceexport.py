@@ -42,8 +42,8 @@ def exported(request: HttpRequest, subject: Performance, rows: Sequence[ExportRo
             document = {"source": source, "records": _schedules(subject)}
             content = gzip.compress(json.dumps(document).encode(), mtime=0)
             return download(f"{file_name}.json.gz", content, "application/gzip")
-    made = {"json": _groups, "trace": _trace, "nodedata": _node_data}[name](subject, rows)
-    return json_download(f"{file_name}.json", {"source": source, **made})
+    write = {"json": _groups, "trace": _trace, "nodedata": _node_data}[name]
+    return json_download(f"{file_name}.json", {"source": source, **write(subject, rows)})
 
 
 def source_of(subject: Performance) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the code of a kernel says about its speed: loops, instructions, reasons.
+"""Explains the speed of a kernel from its code: loops, instructions, reasons.
 
-Pure functions over texts and numbers; they know no tables. See docs/howto/performance.md.
+Pure functions over texts and numbers that read no tables. See docs/howto/performance.md.
 """

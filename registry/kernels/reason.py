@@ -1,6 +1,6 @@
-"""Why a call takes the time it takes: rules over numbers, each with the numbers it rests on.
+"""Explains the time of a call by rules over numbers; each result has the numbers that it rests on.
 
-A rule whose numbers are absent says "unknown" and what is missing; it never guesses.
+If a number is missing, the rule returns "unknown" and names it; rules never guess.
 """
 
 import re
@@ -15,11 +15,11 @@ State = Literal["applies", "not", "unknown"]
 #: The part of an inspector that shows the numbers of a reason.
 Place = Literal["facts", "loops", "asm", "schedule", "peers"]
 
-#: A call below this share of the roof has room that is worth a search.
+#: Below this share of the roof, a search is worth while.
 NEAR_ROOF = 0.7
 #: A call whose share of time between calls is larger than this is too small for its overhead.
 MOST_OVERHEAD = 0.20
-#: Spread over median, above which a difference between two runs says little.
+#: Spread over median above which two runs can hardly be compared.
 MOST_SPREAD = 0.20
 _CONVERSION = re.compile(
     r"reorder|layout_?transform|^transpose\d*$|^convert|^cast|quantizelinear|^copy", re.IGNORECASE

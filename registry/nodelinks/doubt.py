@@ -1,7 +1,7 @@
 """Calls that could be exchanged: branches that run side by side with equal operators and shapes.
 
-No order tells which of them is which, so each is linked to the nodes of all. Their times together
-are then those of the nodes together, which is true whichever ran first.
+Their order does not identify them, so each is linked to the nodes of all of them. The sum of their
+times is then the time of all these nodes, whichever branch ran first.
 """
 
 from registry.nodelinks.cover import Cover

@@ -34,7 +34,7 @@ class PatternSearch:
         return self._places[pattern]
 
     def places_with(self, pattern: Pattern, node: int) -> list[Place]:
-        """Those of :meth:`places` that have ``node``."""
+        """The :meth:`places` that contain ``node``."""
         if pattern not in self._by_node:
             by_node: dict[int, list[Place]] = {}
             for place in self.places(pattern):

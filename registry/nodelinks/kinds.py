@@ -1,8 +1,8 @@
 """Kinds of calls, and the patterns of operators that calls of a kind may compute.
 
 A pattern is a small graph of slots, each a set of operators. Larger ones are tried first: a call
-that could be a convolution with its activation is more likely that than the convolution alone,
-since otherwise the activation would have a call of its own, and the cover would not be exact.
+that could be a convolution with its activation is more likely both than the convolution alone,
+because the activation would otherwise need its own call, and the cover would not be exact.
 """
 
 from collections.abc import Iterable
@@ -133,12 +133,12 @@ _KINDS: dict[str, str] = {
 
 
 def kind_of(operator: str) -> str:
-    """The kind of a call by its operator in a tool's terms; "" if the tool tells none."""
+    """The kind of a call by the tool's name of its operator; "" if the tool states no kind."""
     return _KINDS.get(operator.lower(), operator)
 
 
 def patterns_of(operator: str) -> tuple[Pattern, ...]:
-    """What a call of this operator may compute, largest first; none if that is unknown."""
+    """Patterns that a call of this operator may compute, largest first; empty if unknown."""
     if operator in _ELEMENTWISE:
         return _chains_from(operator)
     return PATTERNS.get(kind_of(operator), _single([operator]) if operator else ())

@@ -20,7 +20,7 @@ Grade = Literal["exact", "inferred", "shared"]
 
 
 class Call(Protocol):
-    """What is read of a :class:`registry.profilefiles.types.MeasuredCall`."""
+    """The part of :class:`registry.profilefiles.types.MeasuredCall` that links depend on."""
 
     @property
     def operator(self) -> str: ...

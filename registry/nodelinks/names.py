@@ -1,7 +1,7 @@
 """Nodes that a profile names.
 
-Optimisers append to names and prepend to them; what they append is listed here as it was seen in
-files. A name of several nodes names none of them.
+Optimisers add prefixes and suffixes to names; the lists below are of those that occur in real
+files. A name that several nodes share identifies none of them.
 """
 
 import re
@@ -31,7 +31,7 @@ class NameTable:
             self._by_name[node.name] = -1 if node.name in self._by_name or not node.name else index
 
     def look_up(self, name: str) -> int | None:
-        """The node of that name, as it is or without what optimisers add."""
+        """The node of that name, unchanged or without the parts that optimisers add."""
         shorter = name
         while True:
             index = self._by_name.get(shorter, -1)
@@ -45,7 +45,7 @@ class NameTable:
                 return None
 
     def look_up_number(self, name: str) -> int | None:
-        """The node that a runtime called ``<operator>_<index>`` for want of a name."""
+        """The node that a runtime called ``<operator>_<index>`` because it had no name."""
         match = _NUMBERED.match(name)
         if match is None or int(match["index"]) >= len(self._network.nodes):
             return None

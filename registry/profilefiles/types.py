@@ -1,4 +1,4 @@
-"""What a profile file says, independent of its format."""
+"""The contents of a profile file, independent of its format."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -70,7 +70,7 @@ def spread(times_ns: list[int]) -> tuple[int, int]:
 
 
 def check(profile: ProfileFile) -> ProfileFile:
-    """``profile``, unless its times cannot be true.
+    """Return ``profile`` if its times are possible.
 
     Raises:
         ProfileFault: no call, too many, or times that are negative, sentinels or all zero.

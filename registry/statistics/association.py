@@ -1,8 +1,8 @@
 """Which values are more frequent among the fast ones: association, not cause.
 
-The fastest share of all trials is compared with the rest. Evolutionary searches draw later trials
-from the fast ones, so that a value may be frequent because its first carrier was lucky; only an
-ablation shows an effect.
+The fastest share of all trials is compared with the rest. Evolutionary searches derive later trials
+from fast ones, so a value may be frequent only because an early fast trial happened to have it.
+An ablation is needed to show an effect.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other one beats in both values, by growing first value; smaller is better.
+    """The points that no other one beats in both values, sorted by the first; smaller is better.
     Of equal points there is one."""
     best: list[tuple[float, float]] = []
     for point in sorted(set(points)):

@@ -44,7 +44,7 @@ def ratio_interval(times: Sequence[float], best: Sequence[float]) -> RatioInterv
     """Ratio of ``times`` to those of the best: the estimator of Hodges and Lehmann (1963) on
     logarithms, with the interval of Mann and Whitney's test (Moses 1965).
 
-    The interval is free of assumptions on the distributions but that one is the other scaled.
+    The interval assumes of the distributions only that one is the other scaled.
     ``None`` if so few samples allow no interval of 95 %: four on both sides are the fewest, or
     three beside five.
     """
@@ -67,7 +67,7 @@ def interval_ratio(one: RatioInterval, other: RatioInterval) -> RatioInterval:
 
 
 def likeness(interval: RatioInterval | None, margin: float = MARGIN) -> Likeness:
-    """What an interval of a ratio to the best says."""
+    """The verdict that an interval of a ratio to the best allows."""
     if interval is None:
         return Likeness.UNTESTED
     if interval.low > 1:

@@ -2,9 +2,9 @@
 
 Of each workload the fastest tenth of its schedules is compared with the rest (Fisher's exact test),
 for all traits and workloads of the operator at once (Benjamini and Hochberg). An association alone
-is weak: an evolutionary search draws later schedules from fast ones, so a trait may be frequent
-because its first carrier was lucky. A principle therefore also needs ablations, in which nothing
-but one decision differs.
+is weak: an evolutionary search derives later schedules from fast ones, so a trait may be frequent
+only because an early fast schedule had it. A principle therefore also needs ablations, in which
+only one decision differs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ class TraitFinding:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the evidence reaches the bar and little speaks against it."""
+        """Whether the evidence meets the conditions, and little contradicts it."""
         support, against = self.evidence["support"], self.evidence["against"]
         return bool(
             support["workloads"] >= METHOD["least_workloads"]
@@ -47,7 +47,7 @@ class TraitFinding:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether at least as much speaks against it as for it."""
+        """Whether at least as much evidence is against it as for it."""
         support, against = self.evidence["support"], self.evidence["against"]
         return any(
             against[each] and against[each] >= support[each] for each in ("workloads", "ablations")
@@ -106,7 +106,7 @@ def evidence_for(
     *,
     is_wanted: bool,
 ) -> TraitFinding:
-    """The evidence for one statement, whatever its sign: to compute a frozen query again."""
+    """The evidence for one statement, for or against it; used to repeat a frozen query."""
     associated = _associations(workloads).get(trait, [])
     return _finding(trait, is_wanted, associated, _effects(trait, ablations))
 

@@ -1,8 +1,8 @@
-"""What follows from several decisions together: tiles of several loops, whole vectors.
+"""Values that follow from several decisions together: tiles of several loops, whole vectors.
 
 The loops of the tiled block are in the order of its ``Reorder`` instruction. Which loops become
 parallel is not derived: TVM decides it when it applies the schedule, from the strides and places of
-all blocks, which the trace of a trial does not hold.
+all blocks, which the trace of a trial does not contain.
 """
 
 from collections.abc import Callable, Iterator

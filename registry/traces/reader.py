@@ -68,7 +68,7 @@ class SketchLoop:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """Something to decide.
+    """An instruction whose value a schedule chooses.
 
     Attributes:
         instruction: Position in the sketch.

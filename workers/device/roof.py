@@ -1,9 +1,9 @@
-"""Roofs of this machine: how fast its arithmetic and its memory are, as measured here.
+"""Measures the roofs of this machine: the speed of its arithmetic and of its memory.
 
-Arithmetic is that of products of matrices in each precision, by each installed runtime with library
-kernels; the fastest counts. Memory is that of copies and triads on all cores, or of an accelerator
-by a runtime. Data sheets are not used: a machine may be limited by its power, its neighbours or its
-share of a processor. See ``docs/howto/compare.md``.
+Arithmetic is measured by products of matrices in each precision, in each installed runtime with
+library kernels; the fastest counts. Memory is measured by copies and triads on all cores, or, on an
+accelerator, by a runtime. Data sheets are not used: a machine may be limited by its power, by other
+machines on the same host, or by its share of a processor. See ``docs/howto/compare.md``.
 """
 
 import time

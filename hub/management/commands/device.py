@@ -60,8 +60,8 @@ class Command(BaseCommand):
             self._show(decide(actor=None, name=options["device"], reason=options["reason"]))
 
     def _show(self, device: Device) -> None:
-        seen = f"{device.last_seen_at:%Y-%m-%d %H:%M:%S}Z" if device.last_seen_at else "never"
+        last = f"{device.last_seen_at:%Y-%m-%d %H:%M:%S}Z" if device.last_seen_at else "never"
         self.stdout.write(
-            f"{device.name}\t{device.target.slug}\t{device.state}\t{device.health}\tseen {seen}"
+            f"{device.name}\t{device.target.slug}\t{device.state}\t{device.health}\tseen {last}"
             + (f"\t{device.reason}" if device.reason else "")
         )

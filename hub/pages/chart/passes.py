@@ -1,4 +1,4 @@
-"""What leaving out single compiler passes does to compile time and to the code."""
+"""The effect of leaving out single compiler passes on compile time and latency."""
 
 from collections.abc import Sequence
 

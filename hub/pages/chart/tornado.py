@@ -1,4 +1,4 @@
-"""What each reverted decision costs: bars from 1 on a logarithmic axis, longest first."""
+"""The effect of each reverted decision: bars from 1 on a logarithmic axis, longest first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What builds cost against what they are worth, with the builds that no other one beats."""
+"""Trade-offs: a cost of builds against a benefit, with the Pareto front."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def _axis(scale: Scale, values: Sequence[float | None]) -> Axis:
 
 
 def _cost(value: float | None, scale: Scale) -> float:
-    """A figure as something of which less is better."""
+    """A figure, with its sign such that less is better."""
     return (-1.0 if scale.is_high_better else 1.0) * (value or 0.0)
 
 

@@ -17,7 +17,7 @@ def ablations_of_job(job: Job) -> list[dict[str, Any]]:
 
 
 def readable_ablations(actor: Actor) -> QuerySet[ScheduleAblation]:
-    """The ablations whose job, and the search that found whose schedule, ``actor`` may read."""
+    """The ablations whose job ``actor`` may read, and also the search of their schedule."""
     rows = ScheduleAblation.objects.all()
     if actor is None:
         return rows

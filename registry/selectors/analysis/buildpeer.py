@@ -1,4 +1,4 @@
-"""The same nodes of a network under the other builds of a target: who runs them fastest."""
+"""The same nodes of a network in the other builds of a target, fastest first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

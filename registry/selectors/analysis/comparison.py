@@ -48,7 +48,7 @@ class ComparisonQuery:
 
     @property
     def is_limited(self) -> bool:
-        """Whether it asks for what meets limits."""
+        """Whether the query has limits."""
         return self.accuracy is not None or self.latency_ns is not None
 
 

@@ -1,4 +1,4 @@
-"""What the trials of a search of configurations say."""
+"""Statistics of the trials of a search of configurations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -57,7 +57,7 @@ def cross_applications_of_job(job: Job) -> list[dict[str, Any]]:
 
 
 def readable_cross_applications(actor: Actor) -> QuerySet[CrossApplication]:
-    """Those whose job, and the searches that found whose two schedules, ``actor`` may read."""
+    """The results whose job ``actor`` may read, and also the searches of both schedules."""
     rows = CrossApplication.objects.all()
     if actor is None:
         return rows

@@ -1,4 +1,4 @@
-"""What the trials of a search say: associations, the cost model's ranks, equals of the best."""
+"""Statistics of the trials of a search: associations, cost-model ranks, peers of the best."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -124,7 +124,7 @@ def rounds_of(search: WorkloadSearch) -> list[PredictionRound]:
 
 @per_search
 def pooled(search: WorkloadSearch) -> PredictionRound | None:
-    """All predictions as one round, though later ones are of a model that had learned more."""
+    """All predictions as one round, although the model learned between them."""
     rows = _predictions(search)
     return round_of(rows) if rows else None
 
@@ -162,8 +162,8 @@ def round_of(rows: Sequence[tuple[int, float, float]]) -> PredictionRound:
 def peers_of(search: WorkloadSearch) -> list[PeerTrial]:
     """The fastest measured trials, each compared with the fastest by raw times, fastest first.
 
-    The fastest of many noisy times is faster than its schedule on average, so that some peers look
-    slower than they are; confirmation runs decide.
+    The fastest of many noisy times is too optimistic about its schedule, so some peers look slower
+    than they are; confirmation runs decide.
     """
     rows = [
         trial

@@ -1,4 +1,4 @@
-"""Times of builds by the network's own nodes, however each build fuses them."""
+"""Times of builds by nodes of the network, although builds fuse nodes differently."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ class GroupDelta:
 
     @property
     def spread_ns(self) -> int:
-        """Between the slowest and the fastest build: what the choice of a build decides here."""
+        """Difference between the slowest and the fastest build."""
         return max(self.times_ns) - min(self.times_ns)
 
     @property
     def fastest(self) -> int:
-        """Position of the build that is fastest here."""
+        """Position of the build that is fastest in this group."""
         return self.times_ns.index(min(self.times_ns))
 
     @property

@@ -1,4 +1,4 @@
-"""What became of each backend on each target for some networks: builds, or why there are none."""
+"""Results of each backend on each target for some networks: builds, or why there are none."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ class MatrixColumn:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCell:
-    """What became of a backend on a target for one network.
+    """The result of a backend on a target for one network.
 
     Attributes:
         best: The published build of the lowest latency; ``None`` without one.
         reason: Why there is none: ``not tried``, ``no gain: 4 trials``, ``crashed: 2 trials``.
-        detail: What the newest failure said.
+        detail: Message of the newest failure.
         is_failure: Whether all trials failed.
     """
 

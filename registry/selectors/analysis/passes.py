@@ -1,7 +1,7 @@
 """Which compiler passes each architecture class needs, from the trials that the actor may read.
 
 Only readable trials count, also in numbers of networks: portfolios are computed from all networks,
-and their counts would tell of private ones.
+and their counts would reveal private ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ class ListEvidence:
 
 @dataclass(frozen=True, slots=True)
 class PassEffect:
-    """What becomes of compile time and code without one pass.
+    """The effect of leaving out one pass on compile time and latency.
 
     Attributes:
         failures: Number of networks that do not compile or compute wrongly without it.

@@ -56,11 +56,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """A profile, held against its own total.
+    """A profile, with the sum of its calls compared with the whole run.
 
     Attributes:
         groups: In the order of execution.
-        whole_ns: What shares refer to: the run, or the sum of the calls if that is longer.
+        whole_ns: The time that shares refer to: the run, or the sum of the calls if that is longer.
         sum_ns: Of the plausible calls.
         attributed_ns: Of these, calls that are linked to nodes.
         precisions: Executed precision, "" if unknown, to nanoseconds, longest first.
@@ -105,12 +105,12 @@ class Performance:
 
     @property
     def tuned_share(self) -> float:
-        """Of the time of all calls, that of kernels with a searched schedule."""
+        """Share of the calls' time in kernels with a searched schedule."""
         return self._share_of("tuned")
 
     @property
     def conversion_share(self) -> float:
-        """Of the time of all calls, that of calls that only change layouts or types."""
+        """Share of the calls' time in calls that only change layouts or types."""
         return self._share_of("conversion")
 
     @property

@@ -155,12 +155,12 @@ def visible_evidence(version: PrincipleVersion) -> dict[str, Any]:
     rows = [*evidence["workloads"], *evidence["ablations"]]
     named = {parse_uuid(row["workload"]) for row in rows}
     public = _public_trials().filter(task__uuid__in=named).values_list("task__uuid", flat=True)
-    seen = {str(uuid) for uuid in public.distinct()}
-    shown = {
-        name: [row for row in evidence[name] if row["workload"] in seen]
+    visible = {str(uuid) for uuid in public.distinct()}
+    parts = {
+        name: [row for row in evidence[name] if row["workload"] in visible]
         for name in ("workloads", "ablations")
     }
-    return {**evidence, **shown, "withheld": len({row["workload"] for row in rows} - seen)}
+    return {**evidence, **parts, "withheld": len({row["workload"] for row in rows} - visible)}
 
 
 def visible_query(version: PrincipleVersion) -> dict[str, Any]:
@@ -168,13 +168,13 @@ def visible_query(version: PrincipleVersion) -> dict[str, Any]:
     query: dict[str, Any] = version.query
     named = [each["workload"] for each in query["workloads"]]
     public = _public_trials().filter(task__uuid__in=named).values_list("task__uuid", flat=True)
-    seen = {str(uuid) for uuid in public.distinct()}
-    ablations = _public_ablations().filter(uuid__in=query["ablations"])
-    shown = {str(uuid) for uuid in ablations.values_list("uuid", flat=True)}
+    workloads = {str(uuid) for uuid in public.distinct()}
+    rows = _public_ablations().filter(uuid__in=query["ablations"])
+    ablations = {str(uuid) for uuid in rows.values_list("uuid", flat=True)}
     return {
         **query,
-        "workloads": [each for each in query["workloads"] if each["workload"] in seen],
-        "ablations": [uuid for uuid in query["ablations"] if uuid in shown],
+        "workloads": [each for each in query["workloads"] if each["workload"] in workloads],
+        "ablations": [uuid for uuid in query["ablations"] if uuid in ablations],
     }
 
 

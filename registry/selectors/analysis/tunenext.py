@@ -152,7 +152,7 @@ def _of_build(actor: Actor, build: Build, network: NetworkWork | None) -> Iterat
 def _headroom(
     actor: Actor, build: Build, group: Group, roofs: Roofs | None
 ) -> tuple[float | None, Basis]:
-    """Part of a group's time that would be saved, and what that rests on."""
+    """The headroom of a group, and its basis."""
     time_ns = group.site.median_ns
     if group.workload and time_ns > 0:
         best = best_confirmed(actor, group.workload, build.target)

@@ -141,10 +141,10 @@ _LOCK = Lock()
 
 
 def search_version(task: ScheduleTask) -> str:
-    """Changes whenever a trial is added or confirmed, or names are: a cache validator."""
-    seen = task.trials.aggregate(n=Count("pk"), last=Max("pk"), at=Max("confirmed_at"))
-    at = seen["at"].timestamp() if seen["at"] else 0
-    return f"{task.uuid}.{seen['n']}.{seen['last'] or 0}.{at:.6f}.{len(task.blocks)}"
+    """A cache validator; it changes when a trial is added or confirmed, or names are stored."""
+    newest = task.trials.aggregate(n=Count("pk"), last=Max("pk"), at=Max("confirmed_at"))
+    at = newest["at"].timestamp() if newest["at"] else 0
+    return f"{task.uuid}.{newest['n']}.{newest['last'] or 0}.{at:.6f}.{len(task.blocks)}"
 
 
 def search_of(task: ScheduleTask) -> WorkloadSearch:

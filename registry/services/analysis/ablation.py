@@ -56,10 +56,10 @@ def plan_ablations(*, job_uuid: str) -> list[Job]:
     job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
     tasks = workloads_by_time(job)
     best = best_trials_of(task.pk for task in tasks)
-    ablated = ScheduleAblation.objects.filter(trial__in=[row.pk for row in best.values()])
-    done = set(ablated.values_list("task", flat=True))
+    ablations = ScheduleAblation.objects.filter(trial__in=[row.pk for row in best.values()])
+    ablated_tasks = set(ablations.values_list("task", flat=True))
     return [
         workload_job(actor=None, kind=JobKind.ABLATE, task=task, revision=job.revision)
         for task in tasks
-        if task.pk not in done and open_job(JobKind.ABLATE, task) is None
+        if task.pk not in ablated_tasks and open_job(JobKind.ABLATE, task) is None
     ]

@@ -104,5 +104,5 @@ def _is_due(task: ScheduleTask) -> bool:
     if best is None:
         return False
     foreign = {trial.pk for trial in foreign_schedules(task)}
-    done = CrossApplication.objects.filter(best=best, source__in=foreign)
-    return bool(foreign - set(done.values_list("source", flat=True)))
+    applications = CrossApplication.objects.filter(best=best, source__in=foreign)
+    return bool(foreign - set(applications.values_list("source", flat=True)))

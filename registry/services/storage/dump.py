@@ -96,7 +96,7 @@ def _run(program: str, *arguments: str) -> None:
     password = parameters.pop("password", "")
     dsn = make_dsn(**parameters)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, f"--dbname={dsn}", *arguments],
             env=os.environ | {"PGPASSWORD": str(password)},
             capture_output=True,
@@ -109,8 +109,8 @@ def _run(program: str, *arguments: str) -> None:
             f"{program} is not installed.",
             "Install PostgreSQL's client programs, of the server's version or a newer one.",
         ) from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()[-_LINES:]
+    if process.returncode:
+        lines = process.stderr.strip().splitlines()[-_LINES:]
         raise Unavailable("hub_unavailable", f"{program} failed: {' '.join(lines)}")
 
 

@@ -24,9 +24,9 @@ def sweep(
     """
     row = Sweep.objects.filter(name=name).first() if most is not None else None
     start = at = row.position if row is not None else ""
-    is_second_lap, done = not start, 0
-    while most is None or done < most:
-        keys = read(at, at_once if most is None else min(at_once, most - done))
+    is_second_lap, count = not start, 0
+    while most is None or count < most:
+        keys = read(at, at_once if most is None else min(at_once, most - count))
         if is_second_lap and start:
             keys = [key for key in keys if key <= start]
         if not keys and is_second_lap:
@@ -35,5 +35,5 @@ def sweep(
         if most is not None:
             Sweep.objects.update_or_create(name=name, defaults={"position": at})
         if keys:
-            done += len(keys)
+            count += len(keys)
             yield keys

@@ -122,9 +122,9 @@ def ablate(
     clock = clock or SystemClock()
     started = clock.monotonic()
     measured = list(store.measured())
-    done = {_identity(each.reversal) for each in measured}
+    identities = {_identity(each.reversal) for each in measured}
     control = Reversal(CONTROL, None, "the same schedule, built twice", best.candidate)
-    waiting = [each for each in (control, *reversals) if _identity(each) not in done]
+    waiting = [each for each in (control, *reversals) if _identity(each) not in identities]
     number = max((each.number for each in measured), default=-1)
     stop_reason = "every decision was reverted"
     for count, reversal in enumerate(waiting):

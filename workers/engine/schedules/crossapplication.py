@@ -72,12 +72,12 @@ def cross_apply(
     clock = clock or SystemClock()
     started = clock.monotonic()
     applied = list(store.applied())
-    done = {each.foreign.trial for each in applied}
+    applied_trials = {each.foreign.trial for each in applied}
     for number, each in enumerate(foreign):
         used_s = clock.monotonic() - started
         time = PhaseTime(used_s, budget.seconds)
         progress("cross-application", number, len(foreign), f"the best of {each.target}", time)
-        if each.trial in done:
+        if each.trial in applied_trials:
             continue
         if budget.seconds is not None and used_s >= budget.seconds:
             break

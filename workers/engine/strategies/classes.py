@@ -25,9 +25,9 @@ def class_shares(built_features: Floats, classes: Sequence[Tolerance], features:
     is_of = np.array([[each == tolerance for tolerance in TOLERANCES] for each in classes], float)
     is_of = is_of.reshape(len(classes), len(TOLERANCES))
     counts = is_of.sum(axis=0)
-    seen = built_features.T @ is_of
-    informative = (seen.sum(axis=1) > 0)[:, None]
-    per_column = np.log((seen + _SMOOTHING) / (counts + 2 * _SMOOTHING))
+    occurrences = built_features.T @ is_of
+    informative = (occurrences.sum(axis=1) > 0)[:, None]
+    per_column = np.log((occurrences + _SMOOTHING) / (counts + 2 * _SMOOTHING))
     logs = np.log((counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(TOLERANCES)))
     logs = logs + features @ np.where(informative, per_column, 0.0)
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))

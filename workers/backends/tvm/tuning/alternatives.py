@@ -79,12 +79,10 @@ def _tiles(
     value: list[int], others: Sequence[tuple[float, Any]]
 ) -> Iterator[tuple[list[int], str]]:
     untiled = [prod(value), *[1] * (len(value) - 1)]
-    seen = []
-    if others:
-        _, tile = min(others, key=lambda other: other[0])
-        seen.append(tile)
-        yield tile, f"next best value in {len(others)} trials"
-    if value != untiled and untiled not in seen:
+    next_best = min(others, key=lambda other: other[0])[1] if others else None
+    if next_best is not None:
+        yield next_best, f"next best value in {len(others)} trials"
+    if untiled not in (value, next_best):
         yield untiled, "not tiled"
 
 
