@@ -35,7 +35,7 @@ _HOTTEST = 5
 @repository_page
 @require_safe
 def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """What a build of the model spends its time on; by default the best profiled build.
+    """Where the time of a build of the model goes; by default the best profiled build.
 
     Parameters: ``target``, ``build`` (a UUID or ``default``), ``metric``, ``sort``, ``page``,
     ``group`` and ``tab`` of the inspector, ``format`` of an export.

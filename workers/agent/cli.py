@@ -157,7 +157,7 @@ def run(
         Option(min=0, help="Seconds that a job has after a first SIGTERM; 60, or 0 with --slurm."),
     ] = None,
     margin_s: Annotated[
-        float, Option(min=0, help="With --slurm: seconds to spare at the end of the allocation.")
+        float, Option(min=0, help="With --slurm: seconds kept free at the end of the allocation.")
     ] = 60.0,
     cache_mib: Annotated[
         int, Option(envvar="HPCFAIR_AGENT_CACHE_MIB", min=0, help="MiB of files to keep.")
@@ -167,7 +167,7 @@ def run(
         Option(min=1, max=65535, help="Port of TVM's RPC server on the device's loopback."),
     ] = None,
     rpc_tunnel: Annotated[
-        str | None, Option(metavar="HOST", help="Reach that port by an SSH tunnel to HOST.")
+        str | None, Option(metavar="HOST", help="Reach that port through an SSH tunnel to HOST.")
     ] = None,
     rpc_key: Annotated[
         str, Option(help="The port is that of a tracker: use its servers with this key.")

@@ -20,10 +20,12 @@ def compare(
     build: Annotated[list[str] | None, Option(help="UUID of a build.")] = None,
     target: Annotated[list[str] | None, Option(help="Only this target.")] = None,
     backend: Annotated[list[str] | None, Option(help="Only this backend.")] = None,
-    tolerance: Annotated[list[str] | None, Option(help="Only this class.")] = None,
+    tolerance: Annotated[list[str] | None, Option(help="Only this tolerance class.")] = None,
     accuracy: Annotated[float | None, Option(help="Least accuracy, such as 0.98.")] = None,
-    latency_ms: Annotated[float | None, Option(help="Largest latency.")] = None,
-    cost: Annotated[str, Option(help="latency, energy, memory or size.")] = "latency",
+    latency_ms: Annotated[float | None, Option(help="Largest latency in milliseconds.")] = None,
+    cost: Annotated[
+        str, Option(help="Cost of a build: latency, energy, memory or size.")
+    ] = "latency",
     as_json: Json = False,
 ) -> None:
     """Compare published builds of models, and name the cheapest one within limits."""

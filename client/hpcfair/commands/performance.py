@@ -1,4 +1,4 @@
-"""Command for what a model spends its time on."""
+"""Command that shows where the time of a build goes."""
 
 from typing import Annotated
 
@@ -13,12 +13,12 @@ def perf(
     context: typer.Context,
     name: Name,
     target: Annotated[
-        str | None, typer.Option(help="Target; default: that of most profiles.")
+        str | None, typer.Option(help="Target; default: the one with most profiles.")
     ] = None,
     build: Annotated[str | None, typer.Option(help="Build; default: the best one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a build of a model spends its time on, and why."""
+    """Show where the time of a build of a model goes, and why."""
     profile = client_of(context).performance(name, target=target, build=build)
     if as_json:
         emit_json(profile)

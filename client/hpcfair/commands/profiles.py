@@ -21,9 +21,9 @@ def import_profile(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Profile that the tool wrote.")],
     name: Name,
-    target: Annotated[str, Option(help="Machine: a target of the hub, or in words.")],
+    target: Annotated[str, Option(help="The machine, as a target of the hub or in words.")],
     format: Annotated[  # noqa: A002 - the name of the option
-        str, Option(help="onnxruntime, openvino, tensorrt or nsight; else recognised.")
+        str, Option(help="onnxruntime, openvino, tensorrt or nsight; default: by content.")
     ] = "",
     details: Annotated[Path | None, Option(help="Second file: trtexec --exportLayerInfo.")] = None,
     tool_version: Annotated[str, Option(help="Version of the tool.")] = "",

@@ -64,11 +64,11 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 class AblationSerializer(ComparisonSerializer):
     trial = serializers.UUIDField(source="trial.uuid", help_text="The best schedule.")
     position = serializers.IntegerField(
-        help_text="Of the decision among those of the schedule; -1 for the control."
+        help_text="Position of the decision in the schedule; -1 for the control."
     )
     decision = serializers.SerializerMethodField(help_text="The value of the best schedule.")
     alternative = serializers.JSONField(allow_null=True)
-    reason = serializers.CharField(help_text="Why this value in its place.")
+    reason = serializers.CharField(help_text="Origin of the replacement value.")
 
     def get_decision(self, row: Any) -> Any:
         return row.trial.decisions[row.position][1] if row.position >= 0 else None
@@ -138,7 +138,7 @@ class CrossApplicationsView(ApiView):
         operation_id="workload_cross_applications", responses=CrossApplicationsSerializer
     )
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Fetch how the best schedules of a workload on each target do on the others."""
+        """Fetch how fast the best schedules of each target are on the other targets."""
         task = workload_get(request.user, str(uuid))
         rows = cross_applications_of(request.user, task)
         return Response(CrossApplicationsSerializer({"items": rows}).data)

@@ -1,4 +1,4 @@
-"""Imported profiles: what others measured, matched to a network of the hub."""
+"""Imported profiles: measurements of others, matched to a network of the hub."""
 
 from typing import Any
 from uuid import UUID
@@ -75,10 +75,10 @@ _CALL_EXAMPLE = {
 )
 class ProfileImportSerializer(Strict):
     sha256 = serializers.CharField(
-        max_length=64, help_text="Of the file, uploaded to `/api/v1/blobs/{sha256}` before."
+        max_length=64, help_text="SHA-256 of the file, uploaded to `/api/v1/blobs/{sha256}`."
     )
     target = serializers.CharField(
-        max_length=200, help_text="The machine: a target of the hub, or in words."
+        max_length=200, help_text="The machine, as a target of the hub or in words."
     )
     format = serializers.ChoiceField(
         _FORMATS, default="", allow_blank=True, help_text="Empty: recognised by its content."
@@ -87,7 +87,7 @@ class ProfileImportSerializer(Strict):
         max_length=64,
         default="",
         allow_blank=True,
-        help_text="Of the second file: `trtexec --exportLayerInfo`.",
+        help_text="SHA-256 of the second file: `trtexec --exportLayerInfo`.",
     )
     tool_version = serializers.CharField(max_length=100, default="", allow_blank=True)
     environment = serializers.CharField(
@@ -126,7 +126,7 @@ class ImportedProfileDetailsSerializer(ImportedProfileSerializer):
 
     class _Totals(serializers.Serializer[Any]):
         sum_ns = serializers.IntegerField()
-        unlinked_ns = serializers.IntegerField(help_text="Of calls that are linked to no node.")
+        unlinked_ns = serializers.IntegerField(help_text="Time of calls without a link.")
         linked = serializers.IntegerField()
         count = serializers.IntegerField()
         coverage = CoverageSerializer()
@@ -139,14 +139,14 @@ class ImportedProfileDetailsSerializer(ImportedProfileSerializer):
 class ImportedCallSerializer(serializers.Serializer[Any]):
     sequence = serializers.IntegerField(help_text="Position in the file, from 0.")
     name = serializers.CharField()
-    operator = serializers.CharField(help_text="The tool's name; empty if the file tells none.")
+    operator = serializers.CharField(help_text="The tool's name; empty if the file has none.")
     median_ns = serializers.IntegerField()
     mad_ns = serializers.IntegerField(help_text="Median absolute deviation; 0 if unknown.")
     runs = serializers.IntegerField()
     precision = serializers.CharField()
     implementation = serializers.CharField()
     nodes = NodeLinkSerializer(many=True)
-    reason = serializers.CharField(help_text="Why it is linked to no node.")
+    reason = serializers.CharField(help_text="Reason for a missing link.")
 
 
 class ModelProfilesView(ApiView):

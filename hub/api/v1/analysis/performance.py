@@ -1,4 +1,4 @@
-"""Performance of a model: what a build spends its time on, and why."""
+"""Performance of a model: where the time of a build goes, and why."""
 
 from typing import Any
 from uuid import UUID
@@ -84,7 +84,7 @@ class PerformanceQuery(RevisionQuery):
         required=False,
         min_value=1,
         max_value=_MOST_GROUPS,
-        help_text="Groups returned, those with most time first.",
+        help_text="Number of groups to return, slowest first.",
     )
 
 
@@ -97,7 +97,7 @@ class GroupSerializer(serializers.Serializer[Any]):
     median_ns = serializers.IntegerField()
     mad_ns = serializers.IntegerField(help_text="Median absolute deviation.")
     runs = serializers.IntegerField()
-    share = serializers.FloatField(help_text="Of a run; 0 for times that are not plausible.")
+    share = serializers.FloatField(help_text="Share of a run; 0 for implausible times.")
     is_plausible = serializers.BooleanField(
         help_text="Whether the time can be that of a part of the run."
     )
@@ -127,10 +127,10 @@ class PerformanceSerializer(serializers.Serializer[Any]):
     is_reconciled = serializers.BooleanField(
         help_text="Whether the gap is at most a tenth of `total_ns`."
     )
-    unattributed_ns = serializers.IntegerField(help_text="Of calls without a link to a node.")
-    tuned_share = serializers.FloatField(help_text="Of the calls' time, in tuned kernels.")
+    unattributed_ns = serializers.IntegerField(help_text="Time of calls without a link.")
+    tuned_share = serializers.FloatField(help_text="Share of calls' time in tuned kernels.")
     conversion_share = serializers.FloatField(
-        help_text="Of the calls' time, in calls that only convert layouts or types."
+        help_text="Share of the calls' time in calls that only convert layouts or types."
     )
     model_precision = serializers.CharField()
     precisions = serializers.DictField(
@@ -145,7 +145,7 @@ class ReasonSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     state = serializers.ChoiceField(["applies", "not", "unknown"])
     title = serializers.CharField()
-    text = serializers.CharField(help_text="With the numbers it rests on.")
+    text = serializers.CharField(help_text="The result, with its numbers.")
     saving = serializers.FloatField(
         allow_null=True, help_text="Share of a run that would be saved at most; null if unknown."
     )
@@ -164,7 +164,7 @@ class PerformanceView(ApiView):
         responses=PerformanceSerializer,
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Fetch what a build spends its time on: totals, and the groups with most time."""
+        """Fetch where the time of a build goes: totals, and the slowest groups."""
         query = query_of(request, PerformanceQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         graph = graph_of(revision_get(mlmodel, query["revision"]))

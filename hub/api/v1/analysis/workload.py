@@ -64,7 +64,7 @@ class WorkloadSerializer(serializers.Serializer[Any]):
     arguments = serializers.ListField(child=serializers.DictField())
     flops = serializers.FloatField(help_text="Operations of one call.")
     created_at = serializers.DateTimeField()
-    trials = serializers.SerializerMethodField(help_text="Of the searches of all models.")
+    trials = serializers.SerializerMethodField(help_text="Number of trials, of all models.")
     best_s = serializers.FloatField(allow_null=True, help_text="Fastest median of a trial.")
     confirmed_s = serializers.FloatField(
         allow_null=True, help_text="Median of the newest confirmation, in turns with others."
