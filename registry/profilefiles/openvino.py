@@ -53,7 +53,9 @@ def read(data: bytes, details: bytes | None = None) -> ProfileFile:  # noqa: ARG
         raise ProfileFault("No operator of this report was executed.", _average_hint(data))
     order = [each.name for each in executed[0]]
     if len(set(order)) < len(order):
-        raise ProfileFault("A request of this report has two operators with the same name.", _DETAILED)
+        raise ProfileFault(
+            "A request of this report has two operators with the same name.", _DETAILED
+        )
     times: dict[str, list[int]] = {}
     for one in executed:
         for each in one:

@@ -62,5 +62,7 @@ def required_graph(job: Job) -> Graph:
     """The primary graph of a job's revision. Raises ``NotFound`` ``graph_not_found``."""
     graph = graph_of(job.revision)
     if graph is None:
-        raise NotFound("graph_not_found", f"The revision of job {job.uuid} has no inspected network.")
+        raise NotFound(
+            "graph_not_found", f"The revision of job {job.uuid} has no inspected network."
+        )
     return graph
