@@ -55,7 +55,7 @@ def test_the_cheapest_within_limits_is_named(client: Client, builds: list[Build]
     text = get(client, "model=alice/digits&accuracy=0.98&latency_ms=5")
     assert "x86-64-avx512, onnxruntime" in text
     assert f'<a href="/builds/{builds[1].uuid}">onnxruntime exact build of alice/digits</a>' in text
-    assert "1 build left out: accuracy was not evaluated" in text
+    assert "1 build left out, because accuracy was not evaluated" in text
     assert "None of 3 builds meets the limits" in get(client, "model=alice/digits&latency_ms=0.1")
 
 

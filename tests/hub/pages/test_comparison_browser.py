@@ -131,7 +131,7 @@ def test_question_19_how_far_from_the_roof_and_what_reaching_it_saves(
     visitor.link("Profile of this build: onnxruntime, exact")
     visitor.has_clicked(2)
     # Half of the 40 µs of the convolution is above its roof: a fifth of the profile.
-    expect(page.locator("#roofline")).to_contain_text("3.20 ms in place of 4.00 ms")
+    expect(page.locator("#roofline")).to_contain_text("3.20 ms instead of 4.00 ms")
     page.locator("#roofline").get_by_text("As a table").click()
     row = page.locator("#roofline").get_by_role("row").filter(has_text="conv")
     expect(row).to_contain_text("50.0 %")

@@ -114,7 +114,7 @@ def test_loops_name_the_decisions_that_made_them(client: Client, builds: list[Bu
 
 def test_peers_say_who_wins_and_in_which_precision(client: Client, builds: list[Build]) -> None:
     page = text_of(client, f"/alice/stars/perf/groups/1?build={builds[1].uuid}&tab=peers")
-    assert "onnxruntime exact wins: 500 ns against 700 ns" in page
+    assert "onnxruntime exact is the fastest: 500 ns against 700 ns" in page
     assert "1.4 times as fast" in page
     assert "All compute in float32" in page
     other = shopfloor.floor("bob/resnet")

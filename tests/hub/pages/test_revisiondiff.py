@@ -27,7 +27,7 @@ def test_the_newest_revision_is_compared_with_the_one_before(
 ) -> None:
     text = get(client)
     assert "2 times as fast" in text
-    assert "1 added, 0 removed, 1 changed; 3 belong together" in text
+    assert "1 added, 0 removed, 1 changed; 3 matched" in text
     assert "Sigmoid" in text
     assert "<strong>4,000</strong>" in text
     assert "−40.0 µs" in text

@@ -65,9 +65,9 @@ def test_a_build_says_what_reaching_the_roof_would_save(client: Client) -> None:
     (default,) = published(floor, calls={"all": calls})
     text = client.get(f"/builds/{default.uuid}").content.decode()
     # Half of the 40 µs could go: a fifth of the profile, and of the latency of 4 ms.
-    assert "<strong>3.20 ms</strong> in place of 4.00 ms" in text
+    assert "<strong>3.20 ms</strong> instead of 4.00 ms" in text
     assert "20.0 % of the time" in text
-    assert "calls with 60.0 % of the time is unknown" in text
+    assert "Calls with 60.0 % of the time have unknown work" in text
     assert 'data-chart="roofline"' in text
 
 

@@ -128,7 +128,7 @@ def test_a_network_that_is_not_drawn_yet_names_its_job(client: Client, graph: Gr
 
 def test_without_a_network_the_page_says_what_to_do(client: Client) -> None:
     page = text(client, PAGE)
-    assert "No network is known in this revision" in page
+    assert "This revision has no inspected network" in page
     job = Job.objects.get()
     assert f'Its inspection is <a href="/jobs/{job.uuid}">queued</a>' in page
     job.delete()
@@ -145,7 +145,7 @@ def test_other_files_are_chosen_by_their_path(client: Client, graph: Graph) -> N
     page = text(client, PAGE)
     assert "2 networks" in page
     assert "path=half%2Fmodel.onnx" in page
-    assert "half/model.onnx was inspected before" in text(client, f"{PAGE}?path=half/model.onnx")
+    assert "half/model.onnx was inspected by" in text(client, f"{PAGE}?path=half/model.onnx")
     assert status(client, f"{PAGE}?path=none.onnx") == 404
 
 

@@ -56,7 +56,7 @@ def test_the_share_and_the_trials_that_are_compared_are_in_the_address(
         trial["proposed_by"] = "evolution"
     task = filled(floor, trials)
     page = text_of(client, f"/workloads/{task.uuid}?top=20&among=random&x=time")
-    assert "n = 50, of which 10 are fast" in page
+    assert "50 trials, of which 10 are fast" in page
     assert "among=random&amp;x=time" in page
     assert "time of building and measuring" in page
 
