@@ -25,7 +25,7 @@ class Outcome:
     """The outcome of all jobs.
 
     Attributes:
-        jobs: Number of jobs.
+        jobs: Number of searches and inspections.
         withdrawn: Jobs that were withdrawn at the end because they still waited.
         lost: Jobs that have not ended, or whose acknowledged end is not in the tables.
         twice: Jobs with two ends, two sets of builds, or a trial that is stored twice.
@@ -78,13 +78,13 @@ def outcome(
         submitted: UUIDs of searches whose submission was acknowledged.
         kills: Names of killed agents, or ``tuner``, with the times of the kills.
     """
-    result = Outcome(jobs=Job.objects.count())
+    rows = _counted_jobs()
+    result = Outcome(jobs=rows.count())
     lines = [line.split() for line in (folder / "log").read_text().splitlines()]
     result.counts = Counter(line[0] for line in lines)
     result.claims_s = [float(line[1]) for line in lines if line[0] == "claim"]
     succeeded = [line[1] for line in lines if line[0] == "succeeded"]
     result.acknowledged = len(succeeded)
-    rows = _counted_jobs()
     states = {str(uuid): state for uuid, state in rows.values_list("uuid", "state")}
     result.lost += [uuid for uuid in submitted if uuid not in states]
     result.lost += [uuid for uuid, state in states.items() if state not in JOB_ENDED]

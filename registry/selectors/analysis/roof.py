@@ -3,10 +3,12 @@
 Roofs are facts of machines, not of models: everybody who may see a device may see them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 
 from registry.tables import Build, Device, Job, Roof, RoofSet, Target
 
@@ -15,6 +17,10 @@ LEVELS = ("L1", "L2", "L3", "memory")
 MEMORY = LEVELS[-1]
 #: Digests of tools that a job is told; a device rarely returns to older ones.
 _KNOWN_TOOLS = 20
+#: Roofs that other work on the machine disturbed are measured again after this time, until there
+#: are this many measurements with the same tools.
+_REPEAT_AFTER = timedelta(hours=6)
+_MOST_MEASUREMENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +59,25 @@ class Roofs:
 
 
 def roof_tools(job: Job) -> list[str]:
-    """Digests of the tools with which the roofs of the job's device were measured."""
+    """Digests of the tools with which the roofs of the job's device need not be measured again."""
     rows = RoofSet.objects.filter(device=job.device_id) if job.device_id else RoofSet.objects.none()
-    newest = rows.order_by("-id").values_list("tools_sha256", flat=True)[:_KNOWN_TOOLS]
-    return list(dict.fromkeys(newest))
+    disturbed = Roof.objects.filter(roof_set=OuterRef("pk"), is_disturbed=True)
+    rows = rows.annotate(is_disturbed=Exists(disturbed)).order_by("-id")
+    by_digest: dict[str, list[RoofSet]] = {}
+    for row in rows.only("tools_sha256", "created_at")[:_KNOWN_TOOLS]:
+        by_digest.setdefault(row.tools_sha256, []).append(row)
+    return [digest for digest, sets in by_digest.items() if not _are_due(sets)]
+
+
+def _are_due(sets: Sequence[RoofSet]) -> bool:
+    """Whether roofs are to be measured again; ``sets`` are those of the same tools, newest
+    first."""
+    newest = sets[0]
+    return (
+        bool(newest.is_disturbed)  # type: ignore[attr-defined]  # annotated
+        and newest.created_at < timezone.now() - _REPEAT_AFTER
+        and len(sets) < _MOST_MEASUREMENTS
+    )
 
 
 def roofs_of_device(device: Device) -> Roofs | None:

@@ -1,8 +1,10 @@
 """Roofs of devices: speeds follow from raw samples, impossible ones are refused."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,9 +34,13 @@ def ticket(floor: Floor) -> JobTicket:
     return floor.claim()
 
 
-def write(ticket: JobTicket, **values: Any) -> None:
+def write(ticket: JobTicket, *, number: int = 1, **values: Any) -> None:
     job_write(
-        job_uuid=ticket.job_uuid, fence=ticket.fence, name="roofs_store", columns=values, number=1
+        job_uuid=ticket.job_uuid,
+        fence=ticket.fence,
+        name="roofs_store",
+        columns=values,
+        number=number,
     )
 
 
@@ -94,6 +100,26 @@ def test_a_measurement_without_a_roof_is_not_repeated(floor: Floor, ticket: JobT
     assert len(known_tools(ticket)) == 1
     assert roofs_of_device(floor.device) is None
     assert RoofSet.objects.get().notes == ["openvino crashed"]
+
+
+def test_disturbed_roofs_are_measured_again_hours_later_and_not_for_ever(
+    ticket: JobTicket,
+) -> None:
+    disturbed = compute(rounds=rounds(10, is_disturbed=True))
+    for number in range(1, 4):
+        write(ticket, number=number, **columns([disturbed, memory()]))
+        assert len(known_tools(ticket)) == 1, "not in each job of a busy hour"
+        RoofSet.objects.update(created_at=timezone.now() - timedelta(hours=7))
+        assert known_tools(ticket) == []
+    write(ticket, number=4, **columns([disturbed, memory()]))
+    RoofSet.objects.update(created_at=timezone.now() - timedelta(hours=7))
+    assert len(known_tools(ticket)) == 1, "the machine is always busy"
+
+
+def test_roofs_that_nothing_disturbed_are_measured_once(ticket: JobTicket) -> None:
+    write(ticket, **columns([compute(), memory()]))
+    RoofSet.objects.update(created_at=timezone.now() - timedelta(days=400))
+    assert len(known_tools(ticket)) == 1
 
 
 def test_newer_roofs_replace_older_ones(floor: Floor, ticket: JobTicket) -> None:
