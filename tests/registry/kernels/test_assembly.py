@@ -21,6 +21,12 @@ def test_arm_is_read_as_well() -> None:
     assert machine_loops(ARM)[0].label == ".LBB0_1"
 
 
+def test_dot_products_of_arm_are_vector_arithmetic() -> None:
+    mix = mix_of(ARM.replace("fmla\tv0.4s, v1.4s, v2.4s", "sdot\tv0.4s, v1.16b, v2.16b"))
+    assert mix is not None
+    assert (mix.packed, mix.scalar, mix.fma, mix.widths) == (1, 1, 0, ((128, 1),))
+
+
 def test_loops_are_backward_branches_with_their_nesting() -> None:
     loops = machine_loops(X86)
     assert [(loop.label, loop.depth) for loop in loops] == [
