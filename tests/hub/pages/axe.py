@@ -1,6 +1,7 @@
 """Pages in a browser, against axe-core and their content policy: in light, in dark, on a phone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
@@ -29,27 +30,34 @@ def faults(page: Page, options: dict[str, Any]) -> list[str]:
     ]
 
 
-def problems_of(page: Page, addresses: Iterable[str]) -> list[str]:
-    """Faults of each page with all that it can open, what its content policy forbids, and pages
-    that are wider than a phone."""
-    problems: list[str] = []
+@contextmanager
+def violations(page: Page) -> Iterator[list[str]]:
+    """What the content policies of the pages forbid until the block ends."""
+    lines: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if "Content Security Policy" in message.text:
-            problems.append(f"{page.url}: {message.text}")
+            lines.append(f"{page.url}: {message.text}")
 
     page.on("console", note)
-    for address in addresses:
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": 360, "height": 740})
-        page.goto(address)
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            problems.append(f"{page.url}: wider than a phone")
-        page.set_viewport_size({"width": 1280, "height": 720})
-        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        page.evaluate(Axe().axe_script)
-        problems += faults(page, _RULES)
-        page.emulate_media(color_scheme="dark")
-        problems += faults(page, _COLOURS)
+    yield lines
     page.remove_listener("console", note)
+
+
+def problems_of(page: Page, addresses: Iterable[str]) -> list[str]:
+    """Faults of each page with all that it can open, what its content policy forbids, and pages
+    that are wider than a phone."""
+    with violations(page) as problems:
+        for address in addresses:
+            page.emulate_media(color_scheme="light")
+            page.set_viewport_size({"width": 360, "height": 740})
+            page.goto(address)
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                problems.append(f"{page.url}: wider than a phone")
+            page.set_viewport_size({"width": 1280, "height": 720})
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+            page.evaluate(Axe().axe_script)
+            problems += faults(page, _RULES)
+            page.emulate_media(color_scheme="dark")
+            problems += faults(page, _COLOURS)
     return problems
