@@ -12,7 +12,8 @@ class RoofSet(models.Model):
     """One measurement of all roofs of a device with one set of tools.
 
     ``tools`` are those of :class:`registry.tables.Device` at that time, ``tools_sha256`` their
-    digest: a device is measured again when they change, or when others disturbed it. ``notes`` say why a roof is missing.
+    digest: a device is measured again when they change, or when others disturbed it. ``notes`` say
+    why a roof is missing.
     """
 
     uuid = uuid_column()

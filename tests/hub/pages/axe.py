@@ -57,7 +57,7 @@ def problems_of(page: Page, addresses: Iterable[str]) -> list[str]:
             page.set_viewport_size({"width": 1280, "height": 720})
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             page.evaluate(Axe().axe_script)
-            problems += faults(page, _RULES)
+            problems.extend(faults(page, _RULES))
             page.emulate_media(color_scheme="dark")
-            problems += faults(page, _COLOURS)
+            problems.extend(faults(page, _COLOURS))
     return problems
