@@ -42,9 +42,7 @@ def principles(
 ) -> Iterator[Principle]:
     """Principles by operator and words."""
     filters = {"status": status, "anchor": anchor}
-    params = {name: value for name, value in filters.items() if value is not None}
-    for item in pages(http, "/api/v1/principles", params):
-        yield Principle.from_json(item)
+    return map(Principle.from_json, pages(http, "/api/v1/principles", filters))
 
 
 def principle(http: Transport, identifier: str, *, version: int | None = None) -> dict[str, Any]:
@@ -52,8 +50,7 @@ def principle(http: Transport, identifier: str, *, version: int | None = None) -
 
     Raises ``NotFound``: ``principle_not_found``.
     """
-    params = {} if version is None else {"version": version}
-    document: dict[str, Any] = http.json(
-        "GET", f"/api/v1/principles/{quoted(identifier)}", params=params
+    document: dict[str, Any] = http.get(
+        f"/api/v1/principles/{quoted(identifier)}", {"version": version}
     )
     return document

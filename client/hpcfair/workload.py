@@ -53,9 +53,7 @@ def workloads(
 ) -> Iterator[Workload]:
     """Workloads of readable models, newest first; ``operator`` is part of a name."""
     filters = {"target": target, "q": operator}
-    params = {name: value for name, value in filters.items() if value is not None}
-    for item in pages(http, "/api/v1/workloads", params):
-        yield Workload.from_json(item)
+    return map(Workload.from_json, pages(http, "/api/v1/workloads", filters))
 
 
 def workload_trials(http: Transport, uuid: str) -> Iterator[dict[str, Any]]:

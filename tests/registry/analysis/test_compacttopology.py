@@ -45,15 +45,15 @@ def encoder(layers: int) -> ModelProto:
 
     last = "x"
     for layer in range(layers):
-        root, kept = f"/encoder/layer.{layer}", f"encoder.layer.{layer}"
+        root, scope = f"/encoder/layer.{layer}", f"encoder.layer.{layer}"
         for part in ("query", "key", "value", "out", "up", "down", "gate"):
             start = last
             for step, kind in enumerate(("MatMul", "Add", "Sigmoid", "Mul", "Tanh", "Neg", "Add")):
                 name = f"{root}/{part}/{kind}_{step}"
                 if step == 0:
-                    last = op(kind, name, last, weight(f"{kept}.{part}.weight", 8, 8))
+                    last = op(kind, name, last, weight(f"{scope}.{part}.weight", 8, 8))
                 elif step == 1:
-                    last = op(kind, name, last, weight(f"{kept}.{part}.bias", 8))
+                    last = op(kind, name, last, weight(f"{scope}.{part}.bias", 8))
                 else:
                     last = op(kind, name, *([last] if kind in {"Sigmoid", "Tanh", "Neg"}
                                             else [last, start]))  # fmt: skip

@@ -90,9 +90,9 @@ def test_links_without_names_are_those_that_the_names_tell(
         )
         truth, inferred = linked(profile, name), linked(bare, name)
         compared = 0
-        for call, told, found in zip(profile.calls, truth.links, inferred.links, strict=True):
-            assert not found or not told or told.keys() & found.keys(), call.name
-            compared += bool(found and told)
+        for call, exact, guess in zip(profile.calls, truth.links, inferred.links, strict=True):
+            assert not guess or not exact or exact.keys() & guess.keys(), call.name
+            compared += bool(guess and exact)
         # Most calls, so that nothing is shown by links that are not made.
         assert compared > len(profile.calls) / 2
         assert inferred.fit.is_same, str(inferred.fit)
