@@ -99,9 +99,11 @@ def slurm_cluster(folder: Path) -> Iterator[SlurmCluster]:
     environment = os.environ | {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "PATH": os.pathsep.join((str(root / "bin"), str(root / "sbin"), os.environ["PATH"])),
-        # Libraries of packages that are unpacked and not installed.
-        "LD_LIBRARY_PATH": os.pathsep.join((str(plugins), str(plugins.parent))),
     }
+    if root != Path("/usr"):
+        # Libraries of packages that are unpacked and not installed. Those of the system must not
+        # stand before the libraries of the Python that runs the jobs.
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(plugins), str(plugins.parent)))
     suffix = controller.name.removeprefix("slurmctld")
     daemons = [
         [str(controller), "-D", "-i"],
