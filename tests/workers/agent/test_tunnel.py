@@ -1,6 +1,7 @@
 """Tunnels of real SSH, to a server of this machine."""
 
 import getpass
+import os
 import socket
 import subprocess
 import threading
@@ -26,6 +27,12 @@ class SshServer:
     identity: Path
 
 
+def accepts(port: int) -> bool:
+    """Whether a server of this machine listens on a port."""
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture
 def ssh_server(tmp_path: Path) -> Iterator[SshServer]:
     for name in ("host", "user"):
@@ -47,11 +54,17 @@ def ssh_server(tmp_path: Path) -> Iterator[SshServer]:
         )
         ssh.chmod(0o700)
         command = [path_of("sshd"), "-D", "-e", "-f", str(tmp_path / "sshd_config")]
-        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        if os.geteuid() == 0:
+            # Debian makes it when the service starts, which it does not in containers.
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        errors = tmp_path / "sshd.log"
+        with errors.open("wb") as log:
+            server = subprocess.Popen(command, stderr=log)
         try:
-            for _ in range(100):
-                if socket.socket().connect_ex(("127.0.0.1", port)) == 0:
-                    break
+            deadline = time.monotonic() + 20
+            while not accepts(port):
+                assert server.poll() is None, errors.read_text()
+                assert time.monotonic() < deadline, errors.read_text()
                 time.sleep(0.05)
             yield SshServer(ssh, tmp_path / "user")
         finally:
