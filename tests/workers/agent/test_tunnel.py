@@ -3,10 +3,12 @@
 import getpass
 import os
 import socket
+import socketserver
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,18 +74,33 @@ def ssh_server(tmp_path: Path) -> Iterator[SshServer]:
             server.wait()
 
 
+@contextmanager
+def serving_port() -> Iterator[int]:
+    """A port of this machine where each connection receives ``served``."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"served")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 @needs("sshd")
 def test_a_port_of_the_device_is_reached_through_the_tunnel(ssh_server: SshServer) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as service:
-        threading.Thread(target=lambda: service.accept()[0].sendall(b"served"), daemon=True).start()
+    with serving_port() as port:
         destination = f"{getpass.getuser()}@127.0.0.1"
-        port = service.getsockname()[1]
         tunnel = Tunnel(destination, port, identity=ssh_server.identity, ssh=str(ssh_server.ssh))
         with tunnel:
             assert tunnel.is_open
-            # The tunnel's own attempt may have taken the first connection.
-            with socket.create_connection(("127.0.0.1", tunnel.port), 5):
-                pass
+            with socket.create_connection(("127.0.0.1", tunnel.port), 5) as connection:
+                assert connection.recv(16) == b"served"
         assert not tunnel.is_open
         with pytest.raises(OSError, match="refused"):
             socket.create_connection(("127.0.0.1", tunnel.port), 1)

@@ -155,6 +155,14 @@ def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
     assert any(trial.candidate.backend == "beta" for trial in known)
 
 
+def test_a_slow_backend_waits_for_no_backend_that_has_nothing_left() -> None:
+    only = SearchProblem(
+        {"beta": SPACES["beta"]}, 0, [BASELINE, OTHER], slow_backends=frozenset({"beta"})
+    )
+    done = searched(Learned(only), cost, 4)
+    assert [trial.candidate.backend for trial in done] == ["alpha", "beta", "beta", "beta"]
+
+
 def test_a_backend_given_up_gets_another_trial_when_it_has_learned_something() -> None:
     spaces = {
         **SPACES,

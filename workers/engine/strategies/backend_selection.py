@@ -40,8 +40,9 @@ class BackendSelection:
         self._slow = problem.slow_backends - close
         self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
 
-    def closed(self, trials: Sequence[Trial]) -> frozenset[str]:
-        """Backends that get no trial after ``trials`` of this search; never the baseline's."""
+    def closed(self, trials: Sequence[Trial], *, slow_wait: bool = True) -> frozenset[str]:
+        """Backends that get no trial after ``trials`` of this search; never the baseline's.
+        ``slow_wait`` closes slow backends during the first trials."""
         by_backend: dict[str, list[Trial]] = defaultdict(list)
         for trial in trials:
             by_backend[trial.candidate.backend].append(trial)
@@ -51,7 +52,7 @@ class BackendSelection:
             if min((t.ratio for t in own if t.ratio is not None), default=0.0) > HOPELESS
             or (len(own) >= MOST_FAILURES and all(t.ratio is None for t in own))
         }
-        waiting = self._slow if len(trials) < SLOW_AFTER else frozenset()
+        waiting = self._slow if slow_wait and len(trials) < SLOW_AFTER else frozenset()
         untried = (self._hopeless_elsewhere | waiting) - by_backend.keys()
         return frozenset((hopeless | untried) - self._baseline)
 

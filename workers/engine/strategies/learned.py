@@ -76,7 +76,12 @@ class Learned(Strategy):
             self._trials.append(trial)
 
     def propose(self, excluded: Set[str]) -> Proposal | None:
-        pool = self._pool()
+        # Slow backends wait for the others only as long as those have candidates left.
+        return self._propose(self._pool(), excluded) or self._propose(
+            self._pool(slow_wait=False), excluded
+        )
+
+    def _propose(self, pool: Pool, excluded: Set[str]) -> Proposal | None:
         listed = (p for p in self._listed(pool) if p.candidate.sha256 not in excluded)
         if (proposal := next(listed, None)) is not None:
             return proposal
@@ -194,9 +199,9 @@ class Learned(Strategy):
             if trial.candidate.sha256 in self._expected
         ]
 
-    def _pool(self) -> Pool:
+    def _pool(self, *, slow_wait: bool = True) -> Pool:
         """Candidates of the backends that are not closed."""
-        closed = self._selection.closed(self._trials)
+        closed = self._selection.closed(self._trials, slow_wait=slow_wait)
         if closed not in self._pools:
             spaces = {name: s for name, s in self._problem.spaces.items() if name not in closed}
             candidates = [result.candidate for result in self._results]
