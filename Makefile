@@ -22,8 +22,8 @@ CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null 
 	&& echo --index $(CPU_INDEX) --index-strategy unsafe-best-match)
 # One more than most machines of ours have processors: a third of the time tests wait for others.
 WORKERS ?= 3
-# Tables are made from the models: twelve seconds a process less. That migrations make the same is
-# tests/registry/test_migrations.py's to show, and on PostgreSQL tests/e2e/test_compose.py's.
+# Tables are made from the models, which is faster. That migrations make the same ones is for
+# tests/registry/test_migrations.py to show.
 PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder
 
@@ -96,7 +96,7 @@ test-sqlite: $(VENV)/.dev
 files = $(foreach name,$(2),$(or $(wildcard tests/$(1)/test_$(name).py),\
 	$(error tests/$(1)/test_$(name).py, which test-postgres names, does not exist)))
 but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
-ON_POSTGRES = $(call but,registry,migrations) \
+ON_POSTGRES = $(wildcard tests/registry/test_*.py) \
 	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
 	$(call but,registry/repository,tree_property) \
 	$(call but,registry/storage,filesystem foldertree git s3 tree) \

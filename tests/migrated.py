@@ -1,6 +1,6 @@
 """The database of an empty hub, made by migrations: once for all processes of a run.
 
-Migrating takes thirteen processor seconds. Hubs that tests start as their operators do begin with a
+Migrating takes some processor seconds. Hubs that tests start as their operators do begin with a
 copy, and find nothing left to migrate.
 """
 

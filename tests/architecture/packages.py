@@ -22,6 +22,7 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
             "hub/api/openapi.yaml",
             "registry/schemas/hpcfair.bench-1.json",
             "registry/migrations/0001_initial.py",
+            "registry/migrations/0001_squashed_0038_principles.py",
             "workers/testing/backend_contract.py",
         },
     ),

@@ -98,7 +98,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 def port(environment: dict[str, str]) -> Iterator[int]:
     """The services, up; the port of web."""
     subprocess.run(command("migrate"), env=environment, cwd=ROOT, check=True)
-    # Migrating takes ten seconds: the hub into which a backup is restored has a copy.
+    # Migrating takes seconds: the hub into which a backup is restored has a copy.
     own = urlsplit(environment["DATABASE_URL"]).path.removeprefix("/")
     copied = f'CREATE DATABASE other TEMPLATE "{own}"'
     output(environment, "psql", environment["DATABASE_URL"], "-c", copied)

@@ -1,36 +1,11 @@
-"""Tables with rows in them, migrated by ``python -m tests.registry.former_rows``.
-
-A process of its own, since the tables of the suite are those of the newest models.
-"""
+"""Rows of the tables before migration 0027, and what it must make of them."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-import django
-import pytest
-from django.core.management import call_command
 from django.db import connection
-from django.db.migrations.exceptions import IrreversibleError
-from django.db.migrations.loader import MigrationLoader
 
-_BEFORE, _AFTER = "0022_growth", "0027_file_series"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def main() -> None:
-    """Fill the tables as they were, migrate them, and compare."""
-    django.setup()
-    call_command("migrate", "registry", _BEFORE, verbosity=0)
-    expected = fill(tables_of(_BEFORE))
-    call_command("migrate", "registry", _AFTER, verbosity=0)
-    check(tables_of(_AFTER), expected)
-    with pytest.raises(IrreversibleError):
-        call_command("migrate", "registry", _BEFORE, verbosity=0)
-
-
-def tables_of(migration: str) -> Any:
-    """The models as they were after a migration."""
-    return MigrationLoader(connection).project_state(("registry", migration)).apps
 
 
 def fill(tables: Any) -> dict[str, dict[str, tuple[str, str]]]:
@@ -105,7 +80,3 @@ def check(tables: Any, expected: dict[str, dict[str, tuple[str, str]]]) -> None:
     assert not files.filter(end__lt=2**31 - 1).exists()
     connection.check_constraints()
     assert series.create(mlmodel_id=revisions.first().mlmodel_id).pk > newest
-
-
-if __name__ == "__main__":
-    main()

@@ -1,43 +1,59 @@
-"""The suite makes its tables from the models, so one test makes them as a hub does."""
+"""Migrations bring new and former hubs to the tables of the models.
 
-import sqlite3
-from typing import Any
+The suite makes its tables from the models, and no tables of others: processes of their own migrate.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from django.db import connection
 
-from tests.migrated import migrated_database
+from tests.factories import database_url
+from tests.registry.definitions import definitions
 
-Tables = dict[str, set[tuple[object, ...]]]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_migrations_make_the_tables_of_the_models(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    assert connection.vendor == "sqlite"
-    with sqlite3.connect(migrated_database(tmp_path_factory)) as migrated:
-        made, indexes = _tables(migrated.cursor()), _indexes(migrated.cursor())
-    del made["django_migrations"]
+@pytest.mark.parametrize("start", ["new", "former"])
+def test_a_migrated_hub_has_the_tables_of_the_models(start: str) -> None:
+    with new_database() as variables:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.registry.migrating", start],
+            cwd=ROOT,
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "hub.settings.testing"} | variables,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
     with connection.cursor() as cursor:
-        assert made == _tables(cursor)
-        assert indexes == _indexes(cursor)
+        assert set(json.loads(done.stdout)) == definitions(cursor, connection.vendor)
 
 
-def _tables(cursor: Any) -> Tables:
-    """Each table's columns: name, type, whether it may be null, default and place in the key."""
-    cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    names = [name for (name,) in cursor.fetchall()]
-    return {name: _columns(cursor, name) for name in names}
-
-
-def _columns(cursor: Any, table: str) -> set[tuple[object, ...]]:
-    cursor.execute(f"PRAGMA table_info({table})")
-    # Where a column stands says when it was added.
-    return {tuple(row[1:]) for row in cursor.fetchall()}
-
-
-def _indexes(cursor: Any) -> set[str]:
-    cursor.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    return {name for (name,) in cursor.fetchall()}
+@contextmanager
+def new_database() -> Iterator[dict[str, str]]:
+    """An empty database for another process, as environment variables."""
+    if connection.vendor == "sqlite":
+        # The process makes a data folder of its own.
+        yield {}
+        return
+    own = str(connection.settings_dict["NAME"])
+    name = f"{own}_migrated"
+    # A database cannot be made within a transaction.
+    server = connection.get_new_connection(connection.get_connection_params())
+    server.autocommit = True
+    try:
+        with server.cursor() as cursor:
+            cursor.execute(f'CREATE DATABASE "{name}"')
+        address, mark, options = database_url().partition("?")
+        yield {"DATABASE_URL": f"{address.removesuffix(own)}{name}{mark}{options}"}
+        with server.cursor() as cursor:
+            cursor.execute(f'DROP DATABASE "{name}"')
+    finally:
+        server.close()
