@@ -5,6 +5,7 @@ docs/settings.md is generated from these modules: ``make docs-settings``.
 
 from pathlib import Path
 
+from hub.settings.address import served_address
 from hub.settings.env import LOOPBACK, SettingsSection, host_of, socket_path
 
 _services = SettingsSection("Data, database and broker")
@@ -71,7 +72,9 @@ LOG_LEVEL = _services.text(
 _web = SettingsSection("Addresses and proxy")
 HUB_URL = _web.text(
     "HPCFAIR_URL",
-    "http://127.0.0.1:8000",
+    served_address(DATA_DIR),
+    shown="that of the last `manage.py serve`, kept in `address` of the data folder; before the "
+    "first one http://127.0.0.1:8000",
     about="Outside address of the hub, in links, identifiers and metadata. With `https`, cookies "
     "are sent over HTTPS only.",
 ).rstrip("/")

@@ -4,8 +4,11 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,16 +23,33 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, int]]:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the hub."""
+    return migrated_data(tmp_path_factory, tmp_path_factory.mktemp("serve") / "data")
+
+
+@pytest.fixture(scope="module")
+def hub(data: Path) -> Iterator[tuple[Hub, int]]:
     """A running hub with a user, and the supervisor's process id. The last test kills it."""
-    data = migrated_data(tmp_path_factory, tmp_path_factory.mktemp("serve") / "data")
     with pytest.MonkeyPatch.context() as patch, reserved_ports(1) as (port,):
         # Its own settings, not those of the tests.
         patch.setenv("DJANGO_SETTINGS_MODULE", "hub.settings.production")
-        patch.delenv("DATABASE_URL", raising=False)
-        address = servers.address(port)
-        with servers.hub(data, port, {"HPCFAIR_URL": address}) as process:
-            yield Hub(address, servers.token(data, "alice")), process
+        for name in ("DATABASE_URL", "HPCFAIR_URL"):
+            patch.delenv(name, raising=False)
+        with servers.hub(data, port, {}) as process:
+            yield Hub(servers.address(port), servers.token(data, "alice")), process
+
+
+def test_commands_in_another_shell_know_its_address(hub: tuple[Hub, int], data: Path) -> None:
+    printed = subprocess.run(
+        [sys.executable, "manage.py", "device", "code"],
+        cwd=servers.ROOT,
+        env=os.environ | {"HPCFAIR_DATA": str(data)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert printed.endswith(f" --hub {hub[0].address}\n")
 
 
 def test_slow_clients_of_all_kinds_stop_nobody(hub: tuple[Hub, int]) -> None:

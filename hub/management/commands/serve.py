@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from hub import broker, proxy
+from hub.settings.address import keep_address
 from hub.supervisor import Service, StartFailed, Supervisor
 
 _COLOURS = {
@@ -68,7 +69,7 @@ class Command(BaseCommand):
         if not options["prepared"]:
             self._prepare()
         # Children read the same settings from the environment.
-        os.environ.setdefault("HPCFAIR_URL", address)
+        keep_address(settings.DATA_DIR, os.environ.setdefault("HPCFAIR_URL", address))
         os.environ["HPCFAIR_ACCEL"] = proxy.ACCEL_PREFIX
         os.environ["HPCFAIR_DATA"] = str(settings.DATA_DIR)
         # Workers are started again when they die: their age is not that of the hub.
