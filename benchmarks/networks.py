@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.report import say
 from examples.models.catalogue import make
-from workers.engine.types import Network, TensorSpec
+from workers.engine.types import AlternativeFormat, Network, TensorSpec
 from workers.inspection.inspect import read_folder
 
 SAMPLES = "samples.npz"
@@ -22,7 +22,8 @@ def example(name: str, cache: Path) -> Network:
 
 
 def network_of(folder: Path) -> Network:
-    """The network in ``folder``, with the facts of its inspection."""
+    """The network in ``folder``, with the facts of its inspection. Raises InspectionError if the
+    hub would refuse its files."""
     # Absolute, because child processes work in folders of their own.
     folder = folder.resolve()
     description = read_folder(folder, None)
@@ -31,7 +32,7 @@ def network_of(folder: Path) -> Network:
     samples = folder / SAMPLES
     return Network(
         model_path=path,
-        model_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        model_sha256=_sha256(path),
         graph_hash=graph["graph_hash"],
         architecture_class=graph["architecture_class"],
         inputs=_specs(graph["signature"]["inputs"]),
@@ -42,7 +43,15 @@ def network_of(folder: Path) -> Network:
         embedding=tuple(graph["embedding"]),
         integer_bounds=graph["integer_bounds"],
         samples_path=samples if samples.exists() else None,
+        alternatives=tuple(
+            AlternativeFormat(form["format"], folder / form["path"], _sha256(folder / form["path"]))
+            for form in graph["forms"]
+        ),
     )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:

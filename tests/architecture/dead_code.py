@@ -54,6 +54,8 @@ CALLED_BY_OTHERS = {
     "workers/backends/*": "graph_optimization_level log_severity_level optimized_model_filepath"
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
     " builder_optimization_level report_layer_time visit_*",
+    # PyTorch's modules
+    "benchmarks/exports/*": "forward",
     # what the reference of the manual is written from
     "registry/fair/card/keys.py": "form meaning",
     # what users of the client read

@@ -1,0 +1,80 @@
+"""Draws a set of exported networks by seed.
+
+Another seed gives other sizes and weights of the architectures, and other exporters, opsets and
+dynamic dimensions, so that what was made to work for one set is tested on another.
+"""
+
+import random
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any
+
+from benchmarks.exports.catalogue import FAMILIES, architectures
+
+#: Exporters of PyTorch and the opsets that they write. TorchScript's ends at 20, and dynamo's
+#: writes 18 and converts to what is asked for.
+OPSETS: dict[str, tuple[int, ...]] = {
+    "torchscript": (17, 18, 19, 20),
+    "dynamo": (18, 19, 20, 21, 22),
+    "skl2onnx": (17, 18, 19, 20, 21, 22),
+    # The newest that it knows.
+    "onnxmltools": (15,),
+    "keras": (18, 20, 22),
+}
+_TORCH = ("torchscript", "dynamo")
+_OTHERS = {"scikit_learn": "skl2onnx", "boosted": "onnxmltools", "keras_models": "keras"}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One network to export.
+
+    Attributes:
+        name: An architecture of ``family`` in :data:`benchmarks.exports.catalogue.FAMILIES`.
+        seed: Of sizes and weights.
+        exporter: A key of :data:`OPSETS`.
+        is_dynamic: Whether the batch is dynamic, and other sizes where the architecture takes any.
+    """
+
+    name: str
+    family: str
+    seed: int
+    exporter: str
+    opset: int
+    is_dynamic: bool
+
+    @property
+    def slug(self) -> str:
+        """Unique name."""
+        shapes = "dynamic" if self.is_dynamic else "static"
+        return f"{self.name}-{self.exporter}-{self.opset}-{shapes}-{self.seed}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def draw(
+    seed: int, size: int | None = None, families: Collection[str] | None = None
+) -> list[Export]:
+    """A set of ``size`` different architectures, by default all, each exported in one way.
+
+    Exporters, opsets and dynamic dimensions are about equally frequent. Raises KeyError for an
+    unknown family.
+    """
+    chosen = {family: FAMILIES[family] for family in (families or FAMILIES)}
+    chance = random.Random(f"exports {seed}")  # noqa: S311  not for secrets
+    drawn = [(family, name) for family, name in architectures() if family in chosen]
+    chance.shuffle(drawn)
+    turns = {name: count(chance.randrange(100)) for name in OPSETS}
+    exporters = count(chance.randrange(2))
+    exports = []
+    for family, name in drawn:
+        exporter = _OTHERS.get(family) or _TORCH[next(exporters) % len(_TORCH)]
+        turn = next(turns[exporter])
+        opsets = OPSETS[exporter]
+        # Opset and shapes vary independently: the former changes with every second turn.
+        opset = opsets[turn // 2 % len(opsets)]
+        exports.append(Export(name, family, seed, exporter, opset, is_dynamic=turn % 2 == 0))
+    return exports[:size]

@@ -1,0 +1,219 @@
+"""Vision networks in plain PyTorch, as papers and collections write them."""
+
+import random
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+from torch.nn import functional as fn
+
+from benchmarks.exports.live import ROWS, generator
+from benchmarks.exports.torch_model import TorchModel
+
+_PLANE = {2: "height", 3: "width"}
+
+
+def _pictures(
+    module: nn.Module, chance: random.Random, *shape: int, is_any_size: bool = False
+) -> TorchModel:
+    values = generator(chance.randrange(2**31)).standard_normal((ROWS, *shape)).astype("float32")
+    axes: Mapping[str, Mapping[int, str]] = {"image": _PLANE} if is_any_size else {}
+    out = {2: "out_height", 3: "out_width"}
+    outputs: Mapping[str, Mapping[int, str]] = {"output": out} if is_any_size else {}
+    return TorchModel(module, {"image": values}, ["output"], axes, outputs)
+
+
+def _conv(inward: int, outward: int, size: int = 3, stride: int = 1, groups: int = 1) -> nn.Module:
+    conv = nn.Conv2d(inward, outward, size, stride, size // 2, groups=groups, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(outward), nn.ReLU(inplace=True))
+
+
+def _head(width: int, classes: int = 50) -> nn.Module:
+    return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
+
+
+class _UNet(nn.Module):
+    def __init__(self, width: int, *, is_resized: bool) -> None:
+        super().__init__()
+        widths = (width, 2 * width, 4 * width)
+        self.down = nn.ModuleList(
+            nn.Sequential(_conv(inward, outward), _conv(outward, outward))
+            for inward, outward in zip((3, *widths), widths, strict=False)
+        )
+        self.middle = _conv(widths[-1], widths[-1])
+        self.is_resized = is_resized
+        self.grow = nn.ModuleList(
+            nn.Conv2d(w, w, 1) if is_resized else nn.ConvTranspose2d(w, w, 2, 2)
+            for w in (widths[2], widths[2], widths[1])
+        )
+        self.up = nn.ModuleList(
+            _conv(inward, outward)
+            for inward, outward in (
+                (2 * widths[2], widths[2]),
+                (widths[2] + widths[1], widths[1]),
+                (widths[1] + widths[0], widths[0]),
+            )
+        )
+        self.head = nn.Conv2d(width, 4, 1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        x, skips = image, []
+        for stage in self.down:
+            x = stage(x)
+            skips.append(x)
+            x = fn.max_pool2d(x, 2)
+        x = self.middle(x)
+        for grow, stage, skip in zip(self.grow, self.up, reversed(skips), strict=True):
+            if self.is_resized:
+                x = fn.interpolate(x, size=skip.shape[2:], mode="bilinear", align_corners=False)
+            x = stage(torch.cat([grow(x), skip], dim=1))
+        return self.head(x)
+
+
+def unet(chance: random.Random) -> TorchModel:
+    size = chance.choice((64, 96))
+    module = _UNet(chance.choice((16, 24)), is_resized=chance.random() < 0.5)
+    return _pictures(module, chance, 3, size, size, is_any_size=True)
+
+
+def depthwise_cnn(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((24, 32)), chance.choice((96, 128))
+    layers, inward = [_conv(3, width, stride=2)], width
+    for outward, stride in ((2 * width, 1), (4 * width, 2), (4 * width, 1), (8 * width, 2)):
+        layers += [_conv(inward, inward, 3, stride, inward), _conv(inward, outward, 1)]
+        inward = outward
+    return _pictures(nn.Sequential(*layers, _head(inward)), chance, 3, size, size)
+
+
+class _Squeezed(nn.Module):
+    def __init__(self, width: int, kernel: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(_conv(width, width, kernel), _conv(width, width, 3))
+        self.squeeze, self.excite = nn.Linear(width, width // 4), nn.Linear(width // 4, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inner = self.body(x)
+        weight = self.excite(fn.silu(self.squeeze(inner.mean(dim=(2, 3)))))
+        return x + inner * torch.sigmoid(weight)[:, :, None, None]
+
+
+def squeeze_excitation(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((32, 48, 64)), chance.choice((64, 96))
+    blocks = [_Squeezed(width, chance.choice((1, 3))) for _ in range(chance.choice((2, 3)))]
+    module = nn.Sequential(_conv(3, width, 3, 2), *blocks, _head(width))
+    return _pictures(module, chance, 3, size, size)
+
+
+class _Inverted(nn.Module):
+    def __init__(self, width: int, expansion: int, kernel: int) -> None:
+        super().__init__()
+        inner = width * expansion
+        self.expand = nn.Sequential(
+            nn.Conv2d(width, inner, 1, bias=False), nn.BatchNorm2d(inner), nn.Hardswish()
+        )
+        self.filter = nn.Sequential(
+            nn.Conv2d(inner, inner, kernel, 1, kernel // 2, groups=inner, bias=False),
+            nn.BatchNorm2d(inner),
+            nn.ReLU6(),
+        )
+        self.project = nn.Sequential(nn.Conv2d(inner, width, 1, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.project(self.filter(self.expand(x)))
+
+
+def inverted_residuals(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((24, 32)), chance.choice((96, 128))
+    blocks = [_Inverted(width, chance.choice((3, 6)), chance.choice((3, 5))) for _ in range(4)]
+    return _pictures(
+        nn.Sequential(_conv(3, width, 3, 2), *blocks, _head(width)), chance, 3, size, size
+    )
+
+
+def dilated_cnn(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((24, 32, 48)), chance.choice((48, 64))
+    layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1)]
+    for dilation in (1, 2, 4, 8):
+        layers += [nn.PReLU(width), nn.ReflectionPad2d(dilation)]
+        layers.append(nn.Conv2d(width, width, 3, dilation=dilation))
+    layers.append(nn.Conv2d(width, 2, 1))
+    return _pictures(nn.Sequential(*layers), chance, 3, size, size, is_any_size=True)
+
+
+def autoencoder(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((16, 32)), 64
+    module = nn.Sequential(
+        *(_conv(1, width, 3, 2), _conv(width, 2 * width, 3, 2), _conv(2 * width, 4 * width, 3, 2)),
+        nn.ConvTranspose2d(4 * width, 2 * width, 4, 2, 1),
+        nn.LeakyReLU(0.1),
+        nn.ConvTranspose2d(2 * width, width, 3, 2, 1, output_padding=1),
+        nn.ELU(),
+        nn.ConvTranspose2d(width, 1, 2, 2),
+        nn.Sigmoid(),
+    )
+    return _pictures(module, chance, 1, size, size)
+
+
+class _Mixer(nn.Module):
+    def __init__(self, patches: int, width: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.tokens = nn.Sequential(
+            nn.Linear(patches, 2 * patches), nn.GELU(), nn.Linear(2 * patches, patches)
+        )
+        self.channels = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.tokens(self.first(x).transpose(1, 2)).transpose(1, 2)
+        return x + self.channels(self.second(x))
+
+
+class _MixerNetwork(nn.Module):
+    def __init__(self, size: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, width, 8, 8)
+        self.blocks = nn.Sequential(*(_Mixer((size // 8) ** 2, width) for _ in range(depth)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 50)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        x = self.blocks(self.stem(image).flatten(2).transpose(1, 2))
+        return self.head(self.norm(x).mean(dim=1))
+
+
+def mlp_mixer(chance: random.Random) -> TorchModel:
+    size = chance.choice((64, 96))
+    module = _MixerNetwork(size, chance.choice((96, 128)), chance.choice((2, 3)))
+    return _pictures(module, chance, 3, size, size)
+
+
+def group_norm_cnn(chance: random.Random) -> TorchModel:
+    width, size = chance.choice((32, 48)), chance.choice((48, 64))
+    layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1)]
+    for norm in (nn.GroupNorm(8, width), nn.InstanceNorm2d(width, affine=True)):
+        layers += [norm, nn.Mish(), nn.Conv2d(width, width, 3, padding=1)]
+    layers += [nn.GroupNorm(1, width), nn.SiLU(), nn.AvgPool2d(3, 2, 1), _head(width)]
+    return _pictures(nn.Sequential(*layers), chance, 3, size, size)
+
+
+def super_resolution(chance: random.Random) -> TorchModel:
+    width, factor, size = chance.choice((24, 32)), chance.choice((2, 3)), chance.choice((48, 64))
+    module = nn.Sequential(
+        *(nn.Conv2d(1, width, 5, padding=2), nn.Tanh()),
+        *(nn.Conv2d(width, width, 3, padding=1), nn.Softplus()),
+        nn.Conv2d(width, factor**2, 3, padding=1),
+        nn.PixelShuffle(factor),
+    )
+    return _pictures(module, chance, 1, size, size, is_any_size=True)
+
+
+def video_cnn(chance: random.Random) -> TorchModel:
+    width = chance.choice((16, 24))
+    module = nn.Sequential(
+        *(nn.Conv3d(3, width, 3, (1, 2, 2), 1), nn.BatchNorm3d(width), nn.ReLU()),
+        nn.MaxPool3d(2),
+        *(nn.Conv3d(width, 2 * width, 3, padding=1), nn.BatchNorm3d(2 * width), nn.ReLU()),
+        *(nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(2 * width, 20)),
+    )
+    return _pictures(module, chance, 3, 8, 48, 48)

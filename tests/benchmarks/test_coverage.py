@@ -1,0 +1,155 @@
+"""Which sets are drawn, and what counts as built, right, faster and refused."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import coverage
+from benchmarks.coverage_exclusions import exclusion_of
+from benchmarks.coverage_summary import cells_of, figures_of, refusals_of
+from benchmarks.coverage_trials import CoverageSetup, cover
+from benchmarks.exports.catalogue import architectures
+from benchmarks.exports.drawing import OPSETS, draw
+from benchmarks.exports.folders import NotExported, _difference, folder_of
+from workers.backends import registry
+from workers.fleet.probe import this_machine
+
+PYTHON = Path(sys.executable)
+
+
+def _trial(outcome: str = "measured", precision: str = "float32", **more: Any) -> dict[str, Any]:
+    is_built = outcome in {"measured", "wrong-output", "crash"}
+    start = {"precision": precision, "options": {}, "outcome": outcome, "detail": ""}
+    return start | {"is_built": is_built, "tolerance": "exact"} | more
+
+
+def _results(**backends: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"excluded": "", "trials": trials} for name, trials in backends.items()}
+
+
+def test_a_seed_draws_all_ways_to_export_and_another_one_draws_others() -> None:
+    exports = draw(0)
+    assert len(exports) == len(list(architectures())) >= 40
+    assert exports == draw(0)
+    assert [each.name for each in draw(0, 20)] == [each.name for each in exports[:20]]
+    others = {each.name: each for each in draw(1)}
+    assert sum(others[e.name].exporter != e.exporter for e in exports) > 5
+    assert all(others[e.name].seed != e.seed for e in exports)
+    assert draw(1)[:20] != exports[:20]
+    for exporter in ("torchscript", "dynamo"):
+        own = [each for each in exports if each.exporter == exporter]
+        assert len(own) > 20
+        assert {each.opset for each in own} == set(OPSETS[exporter])
+        dynamic = sum(each.is_dynamic for each in own)
+        assert abs(2 * dynamic - len(own)) <= 1
+    assert len({each.slug for each in exports}) == len(exports)
+    assert {each.family for each in draw(0, None, ["boosted"])} == {"boosted"}
+
+
+def test_a_cell_counts_what_any_of_its_configurations_reaches() -> None:
+    results = {
+        "one": _results(
+            a=[
+                _trial(),
+                _trial("wrong-output", "int8", detail="relative_l2 is 0.31, int8 allows 0.2"),
+                _trial("measured", "int8", tolerance="int8", ratio=[0.5, 0.4, 0.6]),
+            ],
+            b=[_trial("invalid", detail="no operator 'GRU' at /model.onnx")],
+        ),
+        "two": _results(
+            a=[_trial(ratio=[0.99, 0.9, 1.02]), _trial("not-tried", "int8")],
+            b=[_trial("invalid", detail="no operator 'LSTM' at /other.onnx")],
+        ),
+        "three": _results(a=[_trial("wrong-output")], b=[_trial(ratio=[0.5, 0.4, 0.99])]),
+    }
+    cells = cells_of(results)
+    # What was not tried is no cell.
+    assert len(cells) == 7
+    figures = {name: figure.value for name, figure in figures_of(cells, results).items()}
+    assert figures["built_fraction"] == pytest.approx(5 / 7)
+    assert figures["right_fraction"] == pytest.approx(4 / 5)
+    assert figures["helped_fraction"] == pytest.approx(2 / 3)
+    assert figures["helped_exact_fraction"] == pytest.approx(1 / 3)
+    assert figures["built_a"] == 1
+    assert figures["built_b"] == pytest.approx(1 / 3)
+    assert figures_of(cells, results)["built_fraction"].low == pytest.approx(1 / 3)
+    refusals = refusals_of(cells)
+    # Equal causes are one reason; one that another configuration makes up for comes last.
+    assert refusals[0]["networks"] == ["one", "two"]
+    assert refusals[0]["cells_lost"] == 2
+    assert refusals[-1]["cells_lost"] == 0
+    assert refusals[-1]["precision"] == "int8"
+
+
+def test_what_documentation_excludes_is_no_refusal() -> None:
+    assert "LSTM" in exclusion_of("tvm", {"LSTM": 1, "Gemm": 2})
+    assert "TreeEnsembleClassifier" in exclusion_of(
+        "openvino", {"ai.onnx.ml::TreeEnsembleClassifier": 1}
+    )
+    assert not exclusion_of("openvino", {"LSTM": 1})
+    assert not exclusion_of("tvm", {"Conv": 1})
+
+
+def test_a_network_that_the_hub_refuses_is_refused_by_all(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"no network")
+    here = this_machine().spec
+    backends, _ = registry.available(here, ["onnxruntime"])
+    setup = CoverageSetup(here, backends, "onnxruntime", 0.1, 60.0, 60.0, tmp_path)
+    results = cover("broken", tmp_path, setup)
+    (trial,) = results["onnxruntime"]["trials"]
+    assert "inspection refuses" in trial["detail"]
+    assert not cells_of({"broken": results})[0].is_built
+    # An interrupted run continues from what is stored.
+    (tmp_path / "model.onnx").unlink()
+    assert cover("broken", tmp_path, setup) == results
+
+
+def test_an_export_that_computes_something_else_is_no_fault_of_a_backend(tmp_path: Path) -> None:
+    export = draw(0, 1, ["torch_other"])[0]
+    folder = folder_of(export, tmp_path, PYTHON)
+    with np.load(folder / "samples.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    changed = {n: a + 0.1 if n.startswith("outputs/") else a for n, a in arrays.items()}
+    assert not _difference(folder)
+    np.savez(folder / "samples.npz", **changed)  # type: ignore[arg-type]
+    assert "exact allows" in _difference(folder)["reason"]
+    unknown = type(export)("no_such_network", "torch_other", 0, "dynamo", 20, is_dynamic=False)
+    for _ in range(2):
+        with pytest.raises(NotExported, match="no_such_network") as refusal:
+            folder_of(unknown, tmp_path, PYTHON)
+        assert refusal.value.step == "build"
+
+
+@pytest.mark.slow
+def test_two_networks_are_exported_built_checked_and_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ["coverage", "--quick", "--busy", "--backends", "openvino", "--cache", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", [*command, "--exporters", sys.executable])
+    coverage.main()
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    details = document["details"]
+    assert not details["not_exported"]
+    networks = details["networks"]
+    assert len(networks) == 2
+    # One is exported by each exporter, and the program of one is published beside it.
+    assert {"-dynamo-" in slug for slug in networks} == {True, False}
+    assert len(list(tmp_path.glob("exports/*/model.pt2"))) == 1
+    for backends in networks.values():
+        assert set(backends) == {"onnxruntime", "openvino"}
+        for each in backends.values():
+            assert each["trials"][0]["outcome"] == "measured"
+            ratio = each["trials"][0]["ratio"]
+            assert ratio[1] <= ratio[0] <= ratio[2]
+        default = backends["openvino"]["trials"][0]
+        assert default["deviation"]["relative_l2"] < 1e-4
+        assert {trial["precision"] for trial in backends["openvino"]["trials"]} >= {"int8"}
+    figures = document["figures"]
+    assert figures["built_onnxruntime"]["value"] == 1
+    assert figures["networks"]["value"] == 2
+    assert 0 < figures["built_fraction"]["value"] <= 1
+    assert str(tmp_path) not in json.dumps(document)
