@@ -60,12 +60,13 @@ def draw(
 ) -> list[Export]:
     """A set of ``size`` different architectures, by default all, each exported in one way.
 
-    Exporters, opsets and dynamic dimensions are about equally frequent. Raises KeyError for an
-    unknown family.
+    Exporters, opsets and dynamic dimensions are about equally frequent. A seed exports an
+    architecture in the same way whatever the size and the families of the set. Raises KeyError for
+    an unknown family.
     """
-    chosen = {family: FAMILIES[family] for family in (families or FAMILIES)}
+    chosen = {name for family in (families or FAMILIES) for name in FAMILIES[family]}
     chance = random.Random(f"exports {seed}")  # noqa: S311  not for secrets
-    drawn = [(family, name) for family, name in architectures() if family in chosen]
+    drawn = list(architectures())
     chance.shuffle(drawn)
     turns = {name: count(chance.randrange(100)) for name in OPSETS}
     exporters = count(chance.randrange(2))
@@ -77,4 +78,4 @@ def draw(
         # Opset and shapes vary independently: the former changes with every second turn.
         opset = opsets[turn // 2 % len(opsets)]
         exports.append(Export(name, family, seed, exporter, opset, is_dynamic=turn % 2 == 0))
-    return exports[:size]
+    return [export for export in exports if export.name in chosen][:size]
