@@ -116,7 +116,7 @@ def _networks(cells: Sequence[Cell], results: Results, attribute: str) -> Figure
 
 
 def _share(cells: Sequence[Cell], attribute: str) -> float:
-    return sum(getattr(cell, attribute) for cell in cells) / max(len(cells), 1)
+    return sum(bool(getattr(cell, attribute)) for cell in cells) / max(len(cells), 1)
 
 
 def table_of(cells: Sequence[Cell]) -> list[str]:

@@ -108,11 +108,11 @@ def candidates_of(backend: Backend, network: Network, target: TargetSpec) -> lis
     """The default, the promising configurations, and the plainest one of every other precision."""
     space = backend.space(network, target)
     options = [backend.default(network, target), *space.promising]
-    known = set(map(precision_of, options))
+    precisions = set(map(precision_of, options))
     if "precision" in space.parameters:
         for value in plain(space.parameters["precision"]).values:
             plainest = space.nearest({"precision": value})
-            if value not in known and plainest is not None:
+            if value not in precisions and plainest is not None:
                 options.append(plainest)
     candidates = [Candidate(backend.name, each) for each in options]
     return list({candidate.sha256: candidate for candidate in candidates}.values())

@@ -34,6 +34,7 @@ class TorchModel:
         axes: Input to names of its dynamic dimensions by axis, besides the batch. The same name
             means the same size.
         output_axes: The same of outputs, which only the exporter by TorchScript must be told.
+        gain: Variance of the result of a layer over that of its input.
     """
 
     module: nn.Module
@@ -41,9 +42,10 @@ class TorchModel:
     output_names: Sequence[str]
     axes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     output_axes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    gain: float = 1.5
 
     def __post_init__(self) -> None:
-        settle(self.module)
+        settle(self.module, self.gain)
         self.module.eval()
 
     def outputs(self) -> list[npt.NDArray[Any]]:
@@ -115,7 +117,7 @@ class TorchModel:
         return {0: _BATCH, **self.axes.get(name, {})}
 
 
-def settle(module: nn.Module) -> None:
+def settle(module: nn.Module, gain: float) -> None:
     """Draw weights that keep signals at a sane size, as training does.
 
     Libraries start with zeros, ones and tiny scales: such a network multiplies by one, adds zero,
@@ -126,14 +128,15 @@ def settle(module: nn.Module) -> None:
         weight = getattr(part, "weight", None)
         if isinstance(part, _PRODUCTS) and weight is not None:
             fan_in = max(1, weight[0].numel())
-            nn.init.normal_(weight, 0.0, (1.5 / fan_in) ** 0.5)
+            nn.init.normal_(weight, 0.0, (gain / fan_in) ** 0.5)
             drawn.add(id(weight))
         elif isinstance(part, _NORMS) and weight is not None:
             nn.init.uniform_(weight, 0.7, 1.3)
             drawn.add(id(weight))
-        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.running_var is not None:  # noqa: SLF001
-            nn.init.normal_(part.running_mean, 0.0, 0.2)
-            nn.init.uniform_(part.running_var, 0.6, 1.4)
+        mean, variance = getattr(part, "running_mean", None), getattr(part, "running_var", None)
+        if mean is not None and variance is not None:
+            nn.init.normal_(mean, 0.0, 0.2)
+            nn.init.uniform_(variance, 0.6, 1.4)
     for parameter in module.parameters():
         if id(parameter) not in drawn and parameter.is_floating_point() and _is_plain(parameter):
             nn.init.normal_(parameter, _centre(parameter), 0.1)

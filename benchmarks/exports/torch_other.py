@@ -153,6 +153,8 @@ def siamese(chance: random.Random) -> TorchModel:
 class _Spectral(nn.Module):
     """A layer of a Fourier neural operator, with real transforms as products."""
 
+    basis: torch.Tensor
+
     def __init__(self, size: int, width: int, modes: int) -> None:
         super().__init__()
         angles = 2 * torch.pi * torch.arange(size)[:, None] * torch.arange(modes)[None] / size

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import transformers as hf
+from torch import nn
 
 from benchmarks.exports.live import ROWS, Arrays, generator
 from benchmarks.exports.signatures import OfBoth, OfSound, OfSpectra
@@ -51,7 +52,7 @@ def _sound_sizes(chance: random.Random) -> dict[str, object]:
     }
 
 
-def _sound(model: object, chance: random.Random) -> TorchModel:
+def _sound(model: nn.Module, chance: random.Random) -> TorchModel:
     length = chance.choice((4000, 8000))
     rng = generator(chance.randrange(2**31))
     inputs: Arrays = {"input_values": rng.standard_normal((ROWS, length)).astype(np.float32)}

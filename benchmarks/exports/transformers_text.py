@@ -30,7 +30,9 @@ def _sizes(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def _encoder(model: nn.Module, chance: random.Random, *, last: str = "logits") -> TorchModel:
+def _encoder(
+    model: nn.Module, chance: random.Random, *, last: str = "logits", gain: float = 1.5
+) -> TorchModel:
     length = chance.choice((32, 48, 64))
     rng = generator(chance.randrange(2**31))
     mask = np.ones((ROWS, length), np.int64)
@@ -43,7 +45,7 @@ def _encoder(model: nn.Module, chance: random.Random, *, last: str = "logits") -
     }
     axes = dict.fromkeys(inputs, _SEQUENCE)
     outputs = {} if last == "logits" else {last: _SEQUENCE}
-    return TorchModel(OfText(model, [last]), inputs, [last], axes, outputs)
+    return TorchModel(OfText(model, [last]), inputs, [last], axes, outputs, gain)
 
 
 def _decoder(model: nn.Module, chance: random.Random) -> TorchModel:
@@ -114,7 +116,8 @@ def mobilebert(chance: random.Random) -> TorchModel:
         intermediate_size=256,
         max_position_embeddings=160,
     )
-    return _encoder(hf.MobileBertForSequenceClassification(config), chance)
+    # Without normalisations, larger weights let signals grow with each of its many layers.
+    return _encoder(hf.MobileBertForSequenceClassification(config), chance, gain=0.2)
 
 
 def t5_encoder(chance: random.Random) -> TorchModel:
