@@ -187,6 +187,7 @@ CODES: dict[str, str] = {
     "invalid_inputs": "Inputs do not fit",
     "invalid_bundle": "Invalid bundle",
     "invalid_profile": "Not a profile of this network",
+    "accuracy_not_measured": "No accuracy is measured",
     "method_not_allowed": "Method not allowed",
     "unsupported_media_type": "Unsupported media type",
     "not_acceptable": "Not acceptable",

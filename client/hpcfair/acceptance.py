@@ -13,7 +13,7 @@ class Acceptance:
     """The limits of the outputs of a build.
 
     Attributes:
-        tolerance: The laxest tolerance class, or a number: the largest relative L2 error, 0 to 1.
+        tolerance: The laxest tolerance class, or a number: the largest relative error, 0 to 1.
         min_accuracy: The least accuracy on the model's labelled samples, 0 to 1; ``None``: any.
         is_default: Whether the user stated no limit.
     """
@@ -52,7 +52,7 @@ class Acceptance:
 
     def __str__(self) -> str:
         limit = self.tolerance
-        text = f"outputs {limit}" if isinstance(limit, str) else f"relative L2 up to {limit:g}"
+        text = f"outputs {limit}" if isinstance(limit, str) else f"relative error up to {limit:g}"
         least = self.min_accuracy
         return text if least is None else f"{text}, accuracy at least {least:.2%}"
 

@@ -4,9 +4,9 @@ For a machine and the deviation from the reference that its user accepts:
 
 1. A build is loadable if the machine has the architecture and all features of the build's target,
    the build's runtime is installed and its outputs are accepted. These are limited by a tolerance
-   class or a number, the largest relative L2 error, and optionally by the least accuracy; a figure
-   that was not measured meets no limit, also of the baseline. Tolerance classes are ordered:
-   accepting one implies accepting all stricter classes.
+   class or a number, the largest relative error (:func:`relative_error`), and optionally by the
+   least accuracy; a figure that was not measured meets no limit, also of the baseline. Tolerance
+   classes are ordered: accepting one implies accepting all stricter classes.
 2. Targets are considered by rank, highest first, then by name.
 3. Within a target the lowest ratio wins, of equal ones the older build, among those that are proved
    faster than the baseline, were measured by a trusted device, and did not fail to reproduce.
@@ -16,13 +16,18 @@ For a machine and the deviation from the reference that its user accepts:
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import product
+from typing import Final
 
 from hpcfair import reasons
-from hpcfair.precisions import TOLERANCES, Tolerance
+from hpcfair.precisions import PRECISION_OF, TOLERANCES, Tolerance
 
 _ORDER: list[str] = list(TOLERANCES)
+#: Limits that are offered have two significant digits, accuracies three decimals.
+_OFFERED_ERROR: Final = Context(prec=2, rounding=ROUND_CEILING)
+_OFFERED_ACCURACY: Final = Decimal("0.001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class BuildFacts:
         tolerance: A value of :data:`hpcfair.precisions.TOLERANCES`.
         ratio: Latency over the baseline's; below 1 is faster.
         verdict: ``faster``, ``slower``, ``same`` or ``unstable``.
-        relative_error: Relative L2 distance from the reference; ``None`` if not measured.
+        relative_error: See :func:`relative_error`; ``None`` if not measured.
         accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
         reproduction: Outcome of the newest reproduction; "" if there is none.
         is_trusted: Whether the device that measured it is trusted.
@@ -81,7 +86,7 @@ class LoadRequest:
     Attributes:
         features: Instruction-set and accelerator features of the machine.
         runtimes: Names of the installed runtimes.
-        tolerance: The laxest tolerance class, or a number: the largest relative L2 error.
+        tolerance: The laxest tolerance class, or a number: the largest relative error.
         min_accuracy: The least accuracy, 0 to 1; ``None``: any.
     """
 
@@ -93,6 +98,20 @@ class LoadRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Looser:
+    """A faster build that a laxer request would bring.
+
+    Attributes:
+        key: Of the build.
+        limits: What to state in place of the limits of the request, by name: ``tolerance`` as a
+            class or a number, or ``min_accuracy``.
+    """
+
+    key: int
+    limits: Mapping[str, str | float]
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """The rule's answer to a :class:`LoadRequest`.
 
@@ -100,14 +119,14 @@ class Selection:
         best: Key of the build to load; ``None`` to load the published network.
         others: Keys of the other loadable builds: closest target first, then by ratio.
         reason: One or two sentences for people.
-        looser: Tolerance class to the key of the build that it would bring, strictest first. Only
-            builds that the request does not accept, each faster than ``best`` and the ones before.
+        looser: What laxer limits would bring, strictest first. Only builds that the request does
+            not accept, each faster than ``best`` and the ones before.
     """
 
     best: int | None
     others: tuple[int, ...]
     reason: str
-    looser: Mapping[str, int] = field(default_factory=dict)
+    looser: tuple[Looser, ...] = ()
 
 
 _Offer = tuple[TargetFacts, BuildFacts]
@@ -116,6 +135,22 @@ _Offer = tuple[TargetFacts, BuildFacts]
 def accepts(tolerance: str, other: str) -> bool:
     """Whether a user who accepts the class ``tolerance`` accepts builds of the class ``other``."""
     return _ORDER.index(other) <= _ORDER.index(tolerance)
+
+
+def relative_error(tolerance: str, deviation: Mapping[str, float]) -> float | None:
+    """The error of a build that a number limits: the largest relative L2 error of its outputs.
+
+    It is over all inputs on which the limits of its class are checked: the test inputs and, unless
+    the build is quantised, random inputs beside the samples. Returns ``None`` if not measured.
+
+    Args:
+        tolerance: Class of the build.
+        deviation: Figures of the build by name.
+    """
+    error, on_random = deviation.get("relative_l2"), deviation.get("random_relative_l2")
+    if error is None or on_random is None or PRECISION_OF[tolerance].is_quantised:
+        return error
+    return max(error, on_random)
 
 
 def is_accepted(
@@ -142,6 +177,22 @@ def best_of_each_class(builds: Collection[BuildFacts]) -> dict[Tolerance, BuildF
     A build appears under several classes where laxer ones offer nothing better."""
     winners = {tolerance: best_of(builds, tolerance) for tolerance in TOLERANCES}
     return {tolerance: build for tolerance, build in winners.items() if build is not None}
+
+
+def best_of_each_limit(builds: Collection[BuildFacts]) -> dict[float, BuildFacts]:
+    """:func:`best_of` for each number worth stating, strictest first.
+
+    This is the Pareto front of ratio and relative error: each number brings a build that no smaller
+    one brings. The numbers are errors of builds, rounded up to two digits.
+    """
+    errors = (build.relative_error for build in builds)
+    limits = sorted({_offered_error(error) for error in errors if error is not None})
+    front: dict[float, BuildFacts] = {}
+    for limit in limits:
+        best = best_of(builds, limit)
+        if limit <= 1 and best is not None and best not in front.values():
+            front[limit] = best
+    return front
 
 
 def choose(
@@ -207,19 +258,53 @@ def _best(loadable: list[_Offer]) -> _Offer | None:
     return None
 
 
-def _looser(offers: list[_Offer], request: LoadRequest, best: BuildFacts | None) -> dict[str, int]:
-    """:attr:`Selection.looser` of sorted offers. The least accuracy stays as requested."""
+def _looser(
+    offers: list[_Offer], request: LoadRequest, best: BuildFacts | None
+) -> tuple[Looser, ...]:
+    """:attr:`Selection.looser` of sorted offers."""
     fastest = best.ratio if best and best.is_proved_faster else 1.0
-    looser: dict[str, int] = {}
-    for tolerance in TOLERANCES:
-        laxer = replace(request, tolerance=tolerance)
+    looser = []
+    for laxer, limits in _laxer([build for _, build in offers], request):
         offer = _best([offer for offer in offers if _accepted(laxer, offer)])
         if offer is None or _accepted(request, offer) or not offer[1].is_proved_faster:
             continue
         if offer[1].ratio < fastest:
-            looser[tolerance] = offer[1].key
+            looser.append(Looser(offer[1].key, limits))
             fastest = offer[1].ratio
-    return looser
+    return tuple(looser)
+
+
+def _laxer(
+    builds: Collection[BuildFacts], request: LoadRequest
+) -> list[tuple[LoadRequest, dict[str, str | float]]]:
+    """The request with laxer limits, strictest first, and :attr:`Looser.limits` of each.
+
+    A class is replaced by laxer classes, and a number by the errors of builds. The least accuracy
+    is replaced only if all classes are accepted, so that nothing else excludes a build.
+    """
+    stated, least = request.tolerance, request.min_accuracy
+    if not isinstance(stated, str):
+        errors = (build.relative_error for build in builds)
+        limits = sorted({_offered_error(error) for error in errors if error is not None})
+        laxer = [limit for limit in limits if stated < limit <= 1]
+        return [(replace(request, tolerance=each), {"tolerance": each}) for each in laxer]
+    if least is None or stated != TOLERANCES[-1]:
+        classes = [each for each in TOLERANCES if not accepts(stated, each)]
+        return [(replace(request, tolerance=each), {"tolerance": each}) for each in classes]
+    accuracies = (build.accuracy for build in builds)
+    floors = {_offered_accuracy(accuracy) for accuracy in accuracies if accuracy is not None}
+    lower = [floor for floor in sorted(floors, reverse=True) if floor < least]
+    return [(replace(request, min_accuracy=each), {"min_accuracy": each}) for each in lower]
+
+
+def _offered_error(error: float) -> float:
+    """The smallest number of two significant digits that accepts an error."""
+    return float(_OFFERED_ERROR.create_decimal(repr(error)))
+
+
+def _offered_accuracy(accuracy: float) -> float:
+    """The largest number of three decimals that accepts an accuracy."""
+    return float(Decimal(repr(accuracy)).quantize(_OFFERED_ACCURACY, ROUND_FLOOR))
 
 
 def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFacts | None:

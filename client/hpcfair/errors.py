@@ -252,7 +252,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
         "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large "
         "invalid_inputs impossible_result signature_invalid invalid_facts invalid_key "
-        "invalid_bundle invalid_profile"
+        "invalid_bundle invalid_profile accuracy_not_measured"
     ),
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "

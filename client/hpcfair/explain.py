@@ -22,7 +22,7 @@ def explain(resolution: Resolution, path: Path, *, signature: str = "", isolatio
         *_rows(_trusted(resolution, signature, isolation)),
     ]
     if resolution.looser:
-        lines += ["", "A looser tolerance would bring:"]
+        lines += ["", "A looser limit would bring:"]
         lines += [f"  {looser_text(looser)}" for looser in resolution.looser]
     if resolution.alternatives:
         lines += ["", "Other builds for this machine:"]
@@ -33,6 +33,28 @@ def explain(resolution: Resolution, path: Path, *, signature: str = "", isolatio
             f"The hub could not be asked; this is its answer of {resolution.stale_since}.",
         ]
     return "\n".join([*lines, "", f"File: {path}"])
+
+
+def summary(resolution: Resolution) -> str:
+    """What was chosen in a few words: class and backend, gain, and what that costs in exactness
+    beside the limits that the user stated."""
+    build, limits = resolution.build, resolution.acceptance
+    if build is None:
+        return "the published model"
+    parts = [f"{build.tolerance} by {build.backend}"]
+    if build.is_baseline:
+        parts = [f"the defaults of {build.backend}"]
+    elif build.ratio:
+        parts.append(f"{1 / build.ratio:.1f} times as fast as the runtime's defaults")
+    if (error := _error(build)) is not None:
+        limit = limits.tolerance
+        stated = "" if isinstance(limit, str) else f" (limit {_share(limit)})"
+        parts.append(f"answers differ by {_share(error)}{stated}")
+    if build.accuracy is not None:
+        least = limits.min_accuracy
+        stated = "" if least is None else f" (at least {100 * least:.3g} %)"
+        parts.append(f"accuracy {100 * build.accuracy:.1f} %{stated}")
+    return ", ".join(parts)
 
 
 def describe(build: Build) -> str:
@@ -71,24 +93,23 @@ def latency_text(nanoseconds: float) -> str:
 
 
 def looser_text(looser: LooserBuild) -> str:
-    """A build of a laxer tolerance class: its gain, its cost, and how to load it."""
-    loss = loss_text(looser.deviation, looser.accuracy, looser.accuracy_reference)
+    """A build outside of the limits: its gain, its cost, and how to load it."""
+    loss = loss_text(looser)
+    name = f"{looser.tolerance} by {looser.backend}" if looser.backend else looser.tolerance
     return (
-        f"{looser.tolerance}: {looser.gain:.1f} times as fast as the runtime's defaults, "
+        f"{name}: {looser.gain:.1f} times as fast as the runtime's defaults, "
         f"{latency_text(looser.latency_ns)} median{f', {loss}' if loss else ''}; "
-        f"tolerance={looser.tolerance!r}"
+        f"{looser.arguments}"
     )
 
 
-def loss_text(
-    deviation: Mapping[str, float], accuracy: float | None, reference: float | None
-) -> str:
+def loss_text(build: LooserBuild) -> str:
     """What a build costs in a few words: relative error, and accuracy of that of the reference."""
-    error = deviation.get("relative_l2")
+    error, reference = _error(build), build.accuracy_reference
     parts = [] if error is None else [f"answers differ by {_share(error)}"]
-    if accuracy is not None:
+    if build.accuracy is not None:
         of = "" if reference is None else f" of {100 * reference:.1f}"
-        parts.append(f"accuracy {100 * accuracy:.1f}{of} %")
+        parts.append(f"accuracy {100 * build.accuracy:.1f}{of} %")
     return ", ".join(parts)
 
 
@@ -107,6 +128,7 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     build = resolution.build
     yield "signature", str(resolution.signature)
     yield "asked for", f"{resolution.target or 'the plain model'}, {resolution.acceptance}"
+    yield "in short", summary(resolution) if build else ""
     yield "chosen", describe(build) if build else "the plain model, with nothing set"
     yield "because", resolution.reason
     if build is None:
@@ -138,6 +160,12 @@ def _accuracy(build: Build) -> str:
     reference = build.accuracy_reference
     beside = f" (reference {reference:.2%})" if reference is not None else ""
     return f"{build.accuracy:.2%}{beside}"
+
+
+def _error(build: Build | LooserBuild) -> float | None:
+    """The relative error; an older hub states only that on the test inputs."""
+    error = build.relative_error
+    return build.deviation.get("relative_l2") if error is None else error
 
 
 def _share(value: float) -> str:

@@ -29,10 +29,10 @@ def hint_of(resolution: Resolution) -> str:
     if fastest is None or fastest.gain < _WORTH * now:
         return ""
     than = "" if now == 1.0 else f" as the runtime's defaults (this build: {now:.1f})"
-    loss = loss_text(fastest.deviation, fastest.accuracy, fastest.accuracy_reference)
+    loss = loss_text(fastest)
     return (
         f"{resolution.name}: {fastest.tolerance} would be {fastest.gain:.1f} times as fast{than}"
-        f"{f', {loss}' if loss else ''}; tolerance={fastest.tolerance!r}"
+        f"{f', {loss}' if loss else ''}; {fastest.arguments}"
     )
 
 

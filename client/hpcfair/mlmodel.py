@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hpcfair.acceptance import Acceptance
 from hpcfair.errors import Conflict
 from hpcfair.paths import checked_name
 from hpcfair.transport import Transport, pages, quoted
@@ -47,10 +48,17 @@ def ensure(http: Transport, name: str, *, visibility: str | None = None) -> None
 
 
 def builds(
-    http: Transport, name: str, *, revision: str | None = None, target: str | None = None
+    http: Transport,
+    name: str,
+    *,
+    revision: str | None = None,
+    target: str | None = None,
+    acceptance: Acceptance | None = None,
 ) -> list[Build]:
-    """Published builds of a revision, by target, fastest first."""
-    answer = http.get(f"{address(name)}/builds", {"revision": revision, "target": target})
+    """Published builds of a revision, by target, fastest first; within limits if there are any."""
+    limits = acceptance.to_json() if acceptance else {}
+    query = {"revision": revision, "target": target, **limits}
+    answer = http.get(f"{address(name)}/builds", query)
     return [Build.from_json(item) for item in answer["items"]]
 
 

@@ -30,22 +30,34 @@ class PlainModelWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class LooserBuild(FromJson):
-    """A faster build that a laxer tolerance class than the requested one would bring.
+    """A faster build that laxer limits than the requested ones would bring.
 
     Attributes:
-        tolerance: That class.
+        tolerance: Its class.
         gain: Median latency of the runtime's defaults over that of the build, in nanoseconds
             ``latency_ns``.
-        deviation: From the unoptimised float32 reference, as in :class:`hpcfair.Build`.
+        limits: What to state in place of the requested limits: ``tolerance`` or ``min_accuracy``.
+            An older hub states none; then the class is.
+        deviation, relative_error: From the unoptimised float32 reference, as in
+            :class:`hpcfair.Build`.
         accuracy, accuracy_reference: On labelled samples, of the build and of the reference.
     """
 
     tolerance: str
     gain: float
     latency_ns: int
+    backend: str = ""
+    limits: dict[str, str | float] = field(default_factory=dict)
+    relative_error: float | None = None
     deviation: dict[str, float] = field(default_factory=dict)
     accuracy: float | None = None
     accuracy_reference: float | None = None
+
+    @property
+    def arguments(self) -> str:
+        """The limits as arguments of :meth:`hpcfair.Client.load`."""
+        limits = self.limits or {"tolerance": self.tolerance}
+        return ", ".join(f"{name}={limit!r}" for name, limit in limits.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Resolution:
         reason: The hub's reason for the choice.
         target: The requested target: that of the machine, another, or ``None``.
         acceptance: The requested limits of the outputs.
-        looser: What laxer tolerance classes would bring, strictest first; an older hub says none.
+        looser: What laxer limits would bring, strictest first; an older hub says none.
         attestation: The hub's signed statement on the build, unverified; ``None`` without one.
         stale_since: Time of the answer, if the hub is unreachable now.
     """
@@ -79,7 +91,7 @@ class Resolution:
 
     @property
     def tolerance(self) -> str | float:
-        """The requested tolerance class, or the largest relative L2 error."""
+        """The requested tolerance class, or the largest relative error."""
         return self.acceptance.tolerance
 
     @classmethod

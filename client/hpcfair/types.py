@@ -134,6 +134,8 @@ class Build(FromJson):
     Attributes:
         tolerance: Tolerance class: exact, fp16, bf16 or int8.
         deviation: Measured deviation from the unoptimised float32 reference.
+        relative_error: Largest relative L2 error, as a number for ``tolerance`` limits it.
+        limit: The number for ``tolerance`` with which it is loaded; ``None`` off the Pareto front.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
         reproduced: Whether its newest run on the test tensors gave the expected outputs.
     """
@@ -148,12 +150,14 @@ class Build(FromJson):
     candidate: dict[str, Any] = field(default_factory=dict)
     is_baseline: bool = False
     is_best: bool = False
+    limit: float | None = None
     ratio: float | None = None
     ratio_low: float | None = None
     ratio_high: float | None = None
     verdict: str = ""
     p50_ns: int | None = None
     deviation: dict[str, float] = field(default_factory=dict)
+    relative_error: float | None = None
     accuracy: float | None = None
     accuracy_reference: float | None = None
     record_id: str | None = None

@@ -1,8 +1,10 @@
 """Limits on outputs: what is asked, what a looser one would bring, and how that is said."""
 
+import dataclasses
 import json
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,10 @@ from typer.testing import CliRunner
 
 from hpcfair import cli, hints
 from hpcfair.client import Client
-from hpcfair.errors import BadInput
+from hpcfair.config import Config
+from hpcfair.errors import BadInput, Offline
 from hpcfair.explain import deviation_text, latency_text
+from hpcfair.resolution import StaleAnswerWarning
 
 INT8 = {
     "tolerance": "int8",
@@ -82,8 +86,12 @@ def test_limits_are_sent_to_the_hub(
         {"tolerance": -0.1},
         {"tolerance": float("nan")},
         {"tolerance": True},
+        {"tolerance": "0.01"},
+        {"tolerance": float("inf")},
         {"min_accuracy": 97},
         {"min_accuracy": "0.97"},
+        {"min_accuracy": False},
+        {"min_accuracy": float("nan")},
     ],
 )
 def test_limits_that_mean_nothing_are_refused_before_anything_is_sent(
@@ -159,7 +167,7 @@ def test_the_line_can_be_silenced(
 def test_explain_lists_what_each_class_would_bring(client: Client, looser: dict[str, Any]) -> None:
     text = client.load("lab/tiny").explain()
 
-    assert "A looser tolerance would bring:" in text
+    assert "A looser limit would bring:" in text
     assert (
         "  int8: 2.1 times as fast as the runtime's defaults, 8.3 µs median, answers differ by "
         "1.4 %, accuracy 98.6 of 98.6 %; tolerance='int8'\n"
@@ -170,7 +178,71 @@ def test_explain_lists_what_each_class_would_bring(client: Client, looser: dict[
 def test_explain_states_the_limits(client: Client, resolution: dict[str, Any]) -> None:
     text = client.load("lab/tiny", tolerance=0.01, min_accuracy=0.97).explain()
 
-    assert "relative L2 up to 0.01, accuracy at least 97.00%" in text
+    assert "relative error up to 0.01, accuracy at least 97.00%" in text
+
+
+def test_explain_says_in_short_what_the_limit_brought_and_what_a_laxer_one_would(
+    client: Client, looser: dict[str, Any]
+) -> None:
+    looser["build"] |= {"tolerance": "int8", "backend": "openvino", "ratio": 0.476}
+    looser["build"] |= {"relative_error": 0.008, "accuracy": 0.971}
+    looser["looser"] = [
+        {**INT8, "backend": "tvm", "relative_error": 0.0131, "limits": {"tolerance": 0.014}}
+    ]
+
+    text = client.load("lab/tiny", tolerance=0.01, min_accuracy=0.97).explain()
+
+    assert (
+        "  in short   int8 by openvino, 2.1 times as fast as the runtime's defaults, answers "
+        "differ by 0.8 % (limit 1 %), accuracy 97.1 % (at least 97 %)\n"
+    ) in text
+    assert "  int8 by tvm: 2.1 times as fast" in text
+    assert "answers differ by 1.3 %, accuracy 98.6 of 98.6 %; tolerance=0.014\n" in text
+
+
+def test_in_short_the_defaults_are_called_that(client: Client, resolution: dict[str, Any]) -> None:
+    resolution["build"] |= {"is_baseline": True, "accuracy": None}
+    text = client.load("lab/tiny").explain()
+    assert "  in short   the defaults of onnxruntime, answers differ by 3.1e-08\n" in text
+
+
+def test_a_number_that_was_answered_before_works_without_the_hub(
+    hub: Any, client: Client, resolution: dict[str, Any], config: Config
+) -> None:
+    client.load("lab/tiny", tolerance=0.01)
+    hub.asked.clear()
+    offline = Client(config=dataclasses.replace(config, offline=True), transport=hub)
+
+    with pytest.warns(StaleAnswerWarning):
+        model = offline.load("lab/tiny", tolerance=0.01)
+
+    assert model.build is not None
+    assert model.resolution.acceptance.tolerance == 0.01
+    with pytest.raises(Offline):
+        offline.load("lab/tiny", tolerance=0.02)
+    assert hub.asked == []
+
+
+def test_a_run_says_what_ran(client: Client, resolution: dict[str, Any], tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones((2, 4), np.float32))
+    words = ["run", "lab/tiny", str(tmp_path / "x.npy"), "--tolerance", "0.01"]
+
+    result = CliRunner().invoke(cli.app, words, obj=client)
+
+    assert (
+        "lab/tiny: exact by onnxruntime, 1.6 times as fast as the runtime's defaults, answers "
+        "differ by 3.1e-08 (limit 1 %), accuracy 97.0 %. One run"
+    ) in result.stderr
+
+
+def test_builds_are_listed_within_limits(hub: Any, client: Client, build: dict[str, Any]) -> None:
+    hub.on("GET", "/api/v1/models/lab/tiny/builds", {"items": [{**build, "limit": 0.008}]})
+
+    (listed,) = client.builds("lab/tiny", tolerance=0.01)
+    client.builds("lab/tiny")
+
+    assert listed.limit == 0.008
+    assert [dict(request.url.params) for request in hub.asked] == [{"tolerance": "0.01"}, {}]
 
 
 def test_an_older_hub_says_nothing_of_looser_classes(

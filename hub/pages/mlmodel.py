@@ -55,7 +55,7 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "reproductions": latest_of(rows),
         "tests": tests,
         "more_tests": count - len(tests),
-        "best": best_builds({build.graph_id for build in rows}),
+        "best": best_builds({build.graph_id for build in rows}).of_class,
         "records": readable_records(request.user)
         .filter(revision=revision)
         .select_related("target", "device")

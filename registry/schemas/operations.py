@@ -16,6 +16,7 @@ from registry.schemas.roof import ROOFS
 from registry.schemas.schedule import SCHEDULE_TASK, SCHEDULE_TRIAL
 from registry.schemas.shapes import (
     ACCURACY,
+    BUILD_DEVIATION,
     CANDIDATE,
     CLASS,
     COUNT,
@@ -86,7 +87,7 @@ _BUILD = closed(
     },
     {
         "runtime_options": OPTIONS,
-        "deviation": DEVIATION,
+        "deviation": BUILD_DEVIATION,
         "accuracy": nullable(ACCURACY),
         "accuracy_reference": nullable(ACCURACY),
         "provenance": OBJECT,

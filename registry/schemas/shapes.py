@@ -88,3 +88,5 @@ DISTANCE: Schema = {"type": "number", "minimum": -1, "maximum": 1e300}
 DEVIATION = closed(
     {}, dict.fromkeys(("max_absolute", "max_relative", "relative_l2", "cosine"), DISTANCE)
 )
+#: Of a build; also on random inputs beside the samples.
+BUILD_DEVIATION = closed({}, {**DEVIATION["properties"], "random_relative_l2": DISTANCE})

@@ -1,6 +1,8 @@
 """The best of a search's confirmed results, by the rule of :mod:`hpcfair.choice`."""
 
-from hpcfair.choice import BuildFacts, best_of
+from dataclasses import asdict
+
+from hpcfair.choice import BuildFacts, best_of, relative_error
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.search_result import SearchResult
@@ -15,9 +17,18 @@ def facts_of(result: SearchResult) -> list[BuildFacts]:
             ratio=confirmed.measurement.ratio.value,
             verdict=confirmed.measurement.verdict,
             is_baseline=confirmed is result.baseline,
+            relative_error=relative_error(confirmed.build.tolerance, deviation_of(confirmed)),
+            accuracy=confirmed.output_check.accuracy,
         )
         for number, confirmed in enumerate((result.baseline, *result.confirmed_results))
     ]
+
+
+def deviation_of(confirmed: ConfirmedResult) -> dict[str, float]:
+    """``deviation`` of the published build."""
+    check = confirmed.output_check
+    foreign = {"random_relative_l2": check.foreign.relative_l2} if check.foreign else {}
+    return asdict(check.deviation) | foreign
 
 
 def best_result(result: SearchResult, tolerance: Tolerance) -> ConfirmedResult:

@@ -1,10 +1,9 @@
 """Publishes the results of a search: records first, then all builds in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
-from workers.device.best import best_results, facts_of
+from workers.device.best import best_results, deviation_of, facts_of
 from workers.device.inconclusive import decided_by, inconclusive_of, summary_of
 from workers.device.ports import Hub
 from workers.device.software import own_versions
@@ -96,7 +95,7 @@ def _build(
         "ratio": 1.0 if is_baseline else measured.ratio.value,
         "verdict": "same" if is_baseline else measured.verdict,
         "p50_ns": measured.candidate_p50_ns,
-        "deviation": asdict(confirmed.output_check.deviation),
+        "deviation": deviation_of(confirmed),
         "accuracy": confirmed.output_check.accuracy,
         "accuracy_reference": result.reference_accuracy,
         "provenance": {

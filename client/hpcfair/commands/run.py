@@ -12,6 +12,7 @@ import typer
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.errors import BadInput
+from hpcfair.explain import summary
 from hpcfair.loaded import Loaded
 from hpcfair.localfiles import local_files
 from hpcfair.precisions import TOLERANCES, Tolerance
@@ -105,6 +106,7 @@ def run(
         start = time.perf_counter()
         outputs = model.run(inputs)
         spent_ms = (time.perf_counter() - start) * 1e3
+        ran = summary(model.resolution)
     if output is not None:
         write_outputs(output, outputs)
     rows = [(key, str(value.dtype), list(value.shape)) for key, value in outputs.items()]
@@ -113,7 +115,7 @@ def run(
         emit_json({"outputs": listed, "first_run_ms": spent_ms, "file": output})
     else:
         emit_table(("output", "dtype", "shape"), rows)
-        say(f"One run, the first, took {spent_ms:.3g} ms.")
+        say(f"{name}: {ran}. One run, the first, took {spent_ms:.3g} ms.")
 
 
 def limits_of(tolerance: str | None, min_accuracy: float | None) -> OutputLimits:

@@ -41,8 +41,9 @@ class ResultMethods(BaseClient):
             target: ``auto``, another target that this machine supports, or ``None`` for the
                 published model.
             tolerance: Accepted deviation from the float32 reference: ``exact`` (the default),
-                ``fp16``, ``bf16`` or ``int8``, each of which implies the stricter ones, or the
-                largest relative L2 error, such as 0.01.
+                ``fp16``, ``bf16`` or ``int8``, each of which implies the stricter ones, or a
+                number, the largest relative L2 error: with 0.01, the fastest build of any class
+                whose measured error is at most 1 %.
             min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
             verify: Verify the digests of all files, even of unchanged ones.
             place_caller: Whether the calling thread is kept off the processors of the runtime's
@@ -55,6 +56,8 @@ class ResultMethods(BaseClient):
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
             Untrusted: a signature is wrong, or missing although it is required.
+            BadInput: there is no such tolerance, or a limit is not a number from 0 to 1.
+            Invalid: ``min_accuracy`` of a model that has no labelled samples.
             MissingPackage: no runtime is installed; the hint names one.
         """
         acceptance = Acceptance.of(tolerance, min_accuracy)
@@ -112,11 +115,28 @@ class ResultMethods(BaseClient):
         )
 
     def builds(
-        self, name: str, *, revision: str | None = None, target: str | None = None
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = None,
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
     ) -> list[Build]:
-        """Published builds of a revision."""
+        """Published builds of a revision: all, or those within limits as of :meth:`load`.
+
+        Those with a ``limit`` are the Pareto front: ``load(name, tolerance=build.limit)`` loads
+        them on machines of their target.
+        """
+        limits = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        return mlmodel.builds(self.http, name, revision=revision, target=target)
+        return mlmodel.builds(
+            self.http,
+            name,
+            revision=revision,
+            target=target,
+            acceptance=None if limits.is_default else limits,
+        )
 
     def record(self, record_id: str) -> Record:
         """A benchmark record, verified against its digest."""

@@ -30,7 +30,7 @@ def default_build(builds: Sequence[Build], target: str = "") -> Build | None:
         real = {build.target.slug for build in on_target if not build.target.is_emulated}
         slug = max(slugs, key=lambda one: (one in real, slugs.count(one), -slugs.index(one)))
         on_target = [build for build in on_target if build.target.slug == slug]
-    best = best_builds({build.graph_id for build in on_target})
+    best = best_builds({build.graph_id for build in on_target}).of_class
     return next((build for build in on_target if build.pk in best), next(iter(on_target), None))
 
 

@@ -1,6 +1,6 @@
 """Best builds: the rule of :mod:`hpcfair.choice` applied to published builds."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -11,8 +11,12 @@ from hpcfair.choice import (
     TargetFacts,
     best_of,
     best_of_each_class,
+    best_of_each_limit,
     choose,
+    is_accepted,
+    relative_error,
 )
+from registry.errors import Invalid
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.results.build import with_relations
 from registry.selectors.results.graph import graph_of
@@ -24,6 +28,15 @@ from registry.tables import BestBuild, Build, Graph, Ref, Revision, Target
 
 
 @dataclass(frozen=True, slots=True)
+class LooserBuild:
+    """A faster build that a laxer request would bring; ``limits`` as in
+    :class:`hpcfair.choice.Looser`."""
+
+    build: Build
+    limits: Mapping[str, str | float]
+
+
+@dataclass(frozen=True, slots=True)
 class BuildChoice:
     """The build a machine should load.
 
@@ -31,43 +44,79 @@ class BuildChoice:
         build: ``None`` to load the published network.
         reason: One or two sentences for people.
         others: Other builds that the machine could load, best first.
-        looser: Tolerance class to the faster build that it would bring.
+        looser: What laxer limits would bring, strictest first.
     """
 
     build: Build | None
     reason: str
     others: list[Build] = field(default_factory=list)
-    looser: dict[str, Build] = field(default_factory=dict)
+    looser: list[LooserBuild] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class BestBuilds:
+    """The builds that machines of their targets load, by keys of builds.
+
+    Attributes:
+        of_class: Loaded by a user who accepts the build's tolerance class.
+        limits: Build to the number for which it is loaded; these builds are the Pareto front.
+    """
+
+    of_class: set[int] = field(default_factory=set)
+    limits: dict[int, float] = field(default_factory=dict)
 
 
 def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
-    """The build of a revision's network that a machine should load."""
+    """The build of a revision's network that a machine should load.
+
+    Raises ``Invalid``: ``accuracy_not_measured``: no build meets any least accuracy.
+    """
     graph = graph_of(revision)
     if graph is None:
         return BuildChoice(None, "This revision has no known network: it is not inspected yet.")
     rows = {row.pk: row for row in with_relations(_live().filter(graph=graph))}
+    if request.min_accuracy is not None:
+        _require_accuracy(rows.values())
     published: dict[TargetFacts, list[BuildFacts]] = {}
     for facts in facts_of(list(rows.values())):
         published.setdefault(_target_facts(rows[facts.key].target), []).append(facts)
     selection = choose(published, request, inconclusive_classes(revision))
     best = rows[selection.best] if selection.best is not None else None
-    looser = {tolerance: rows[key] for tolerance, key in selection.looser.items()}
+    looser = [LooserBuild(rows[each.key], each.limits) for each in selection.looser]
     return BuildChoice(best, selection.reason, [rows[key] for key in selection.others], looser)
 
 
-def best_builds(graphs: Collection[int]) -> set[int]:
-    """Keys of the builds of these graphs (keys) that are the best of their class on their target.
+def accepted_builds(
+    builds: Sequence[Build], tolerance: str | float, min_accuracy: float | None = None
+) -> list[Build]:
+    """The builds whose outputs are within these limits, in their order.
 
-    Such a build is loaded by a machine of its target whose user accepts the build's tolerance
-    class.
+    Raises ``Invalid``: ``accuracy_not_measured``.
     """
-    best = set()
+    if min_accuracy is not None:
+        _require_accuracy(builds)
+    return [
+        build
+        for build, facts in zip(builds, facts_of(builds), strict=True)
+        if is_accepted(facts, tolerance, min_accuracy)
+    ]
+
+
+def best_builds(graphs: Collection[int]) -> BestBuilds:
+    """The builds of these graphs (keys) that are loaded on their targets."""
+    best = BestBuilds()
     rows = _live().filter(graph__in=graphs).defer("runtime_options", "provenance")
     for builds in _by_network(rows).values():
         for tolerance, build in best_of_each_class(builds).items():
             if build.tolerance == tolerance:
-                best.add(build.key)
+                best.of_class.add(build.key)
+        best.limits.update(limits_of(builds))
     return best
+
+
+def limits_of(builds: Collection[BuildFacts]) -> dict[int, float]:
+    """:attr:`BestBuilds.limits` of the builds of one network on one target."""
+    return {build.key: limit for limit, build in best_of_each_limit(builds).items()}
 
 
 def best_ratios(
@@ -142,6 +191,17 @@ def largest_gains(
     return [row.build for row in rows.order_by("ratio", "pk")[:limit]]
 
 
+def _require_accuracy(builds: Collection[Build]) -> None:
+    """Refuse a least accuracy of a network whose builds were measured without labels."""
+    if builds and all(build.accuracy is None for build in builds):
+        raise Invalid(
+            "accuracy_not_measured",
+            "No accuracy of this model is measured, so no build has a least one.",
+            "State a tolerance, or publish samples with labels.",
+            fields={"min_accuracy": "needs labelled samples"},
+        )
+
+
 def _live() -> QuerySet[Build]:
     return Build.objects.filter(withdrawn_at=None)
 
@@ -176,7 +236,7 @@ def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
             is_trusted=standing[build.pk][1],
             runtime=build.runtime,
             backend=build.candidate["backend"],
-            relative_error=build.deviation.get("relative_l2"),
+            relative_error=relative_error(build.tolerance, build.deviation),
             accuracy=build.accuracy,
         )
         for build in builds

@@ -29,8 +29,10 @@ class Resolution:
 def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     """The files of a revision that a machine should load.
 
-    Raises ``NotFound``: ``graph_not_found``: files that the hub has not inspected, or that do not
-    run, are not served to run.
+    Raises:
+        NotFound: ``graph_not_found``: files that the hub has not inspected, or that do not run, are
+            not served to run.
+        Invalid: ``accuracy_not_measured``.
     """
     graph = graph_of(revision)
     if graph is None:

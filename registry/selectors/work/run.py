@@ -71,7 +71,7 @@ def best_for_run(
     """The build of a revision that a machine of a target would load, by the rule of
     ``hpcfair.load``.
 
-    Raises ``NotFound``: ``graph_not_found``.
+    Raises ``NotFound``: ``graph_not_found``; ``Invalid``: ``accuracy_not_measured``.
     """
     request = LoadRequest(
         architecture=target.architecture,

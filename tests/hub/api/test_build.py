@@ -3,7 +3,7 @@
 from pytest_django import DjangoAssertNumQueries
 
 from registry.services.results.build import builds_publish
-from registry.tables import MLModel
+from registry.tables import Build, MLModel
 from tests.hub.api.client import Api
 from tests.hub.api.scene import Scene
 from tests.registry import shopfloor
@@ -26,6 +26,39 @@ def test_builds_of_one_target_only(anonymous: Api, scene: Scene) -> None:
     shopfloor.make_machine("arm64-generic", name="arm")
     assert anonymous.get(f"{path}?target=arm64-generic").ok()["items"] == []
     assert anonymous.get(f"{path}?target=nothing").code == "target_not_found"
+
+
+def test_builds_are_listed_within_a_class_a_number_or_a_least_accuracy(
+    anonymous: Api, scene: Scene
+) -> None:
+    path = "models/lab/galaxy-cnn/builds"
+    deviation = {"max_absolute": 0.9, "relative_l2": 0.0137, "random_relative_l2": 0.4}
+    Build.objects.filter(pk=scene.fast.pk).update(
+        tolerance="int8", deviation=deviation, accuracy=0.97
+    )
+    Build.objects.filter(pk=scene.baseline.pk).update(deviation={"relative_l2": 1e-6})
+    fast, baseline = str(scene.fast.uuid), str(scene.baseline.uuid)
+    cases = {
+        "": [fast, baseline],
+        "tolerance=int8": [fast, baseline],
+        "tolerance=exact": [baseline],
+        "tolerance=0.02": [fast, baseline],
+        "tolerance=0.01": [baseline],
+        "tolerance=0": [],
+        "min_accuracy=0.9": [fast],
+        "tolerance=0.01&min_accuracy=0.9": [],
+    }
+    for query, uuids in cases.items():
+        items = anonymous.get(f"{path}?{query}").ok()["items"]
+        assert [item["uuid"] for item in items] == uuids, query
+    by_uuid = {item["uuid"]: item for item in anonymous.get(path).ok()["items"]}
+    assert (by_uuid[fast]["relative_error"], by_uuid[fast]["limit"]) == (0.0137, 0.014)
+    assert (by_uuid[baseline]["relative_error"], by_uuid[baseline]["limit"]) == (1e-6, 1e-6)
+    for query in ("tolerance=fp3", "tolerance=nan", "tolerance=-1", "tolerance=1.1", "tolerance=t"):
+        answer = anonymous.get(f"{path}?{query}")
+        assert (answer.status, list(answer.json["fields"])) == (400, ["tolerance"]), query
+    Build.objects.update(accuracy=None)
+    assert anonymous.get(f"{path}?min_accuracy=0.5").code == "accuracy_not_measured"
 
 
 def test_what_a_newer_search_replaced_stays_readable(anonymous: Api, scene: Scene) -> None:

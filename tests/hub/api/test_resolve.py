@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils import timezone
+
 from registry.services.work.attempt import job_fail
 from registry.states import FailureClass
 from registry.tables import Build, MLModel, Reproduction
@@ -115,6 +117,8 @@ def test_a_question_that_makes_no_sense_is_refused(anonymous: Api, galaxy: MLMod
         ({"tolerance": None}, "tolerance"),
         ({"min_accuracy": 1.5}, "min_accuracy"),
         ({"min_accuracy": "nan"}, "min_accuracy"),
+        ({"min_accuracy": True}, "min_accuracy"),
+        ({"tolerance": "0.01"}, "tolerance"),
         ({"machine": {"features": []}}, "machine.architecture"),
         ({"machine": None}, "machine"),
         ({"runtimes": ["onnxruntime"]}, "runtimes"),
@@ -151,19 +155,39 @@ def test_limits_are_a_class_a_number_or_a_least_accuracy(anonymous: Api, scene: 
         assert (answer["build"] and answer["build"]["uuid"]) == uuid, changes
 
 
-def test_the_answer_says_what_laxer_classes_would_bring(anonymous: Api, scene: Scene) -> None:
-    deviation = {"max_absolute": 0.9, "max_relative": 0.03, "relative_l2": 0.014}
+def test_a_least_accuracy_needs_labels(anonymous: Api, scene: Scene) -> None:
+    Build.objects.update(accuracy=None)
+    answer = anonymous.post(PATH, question(min_accuracy=0.9))
+    assert (answer.status, answer.code) == (400, "accuracy_not_measured")
+    assert "labels" in answer.json["hint"]
+    # Nothing is known of a network without builds.
+    Build.objects.update(withdrawn_at=timezone.now())
+    assert anonymous.post(PATH, question(min_accuracy=0.9)).ok()["build"] is None
+
+
+def test_the_answer_says_what_laxer_limits_would_bring(anonymous: Api, scene: Scene) -> None:
+    deviation = {"max_absolute": 0.9, "max_relative": 0.03, "relative_l2": 0.0137}
     Build.objects.filter(pk=scene.fast.pk).update(
         tolerance="int8", deviation=deviation, accuracy=0.97, accuracy_reference=0.98
     )
-    assert anonymous.post(PATH, question()).ok()["looser"] == [
-        {
-            "tolerance": "int8",
-            "gain": 1 / scene.fast.ratio,
-            "latency_ns": scene.fast.p50_ns,
-            "deviation": deviation,
-            "accuracy": 0.97,
-            "accuracy_reference": 0.98,
-        }
-    ]
-    assert anonymous.post(PATH, question(tolerance="int8")).ok()["looser"] == []
+    brought = {
+        "tolerance": "int8",
+        "backend": scene.fast.candidate["backend"],
+        "gain": 1 / scene.fast.ratio,
+        "latency_ns": scene.fast.p50_ns,
+        "deviation": deviation,
+        "relative_error": 0.0137,
+        "accuracy": 0.97,
+        "accuracy_reference": 0.98,
+    }
+    for limits, laxer in (
+        ({}, {"tolerance": "int8"}),
+        ({"tolerance": 0.01}, {"tolerance": 0.014}),
+        ({"min_accuracy": 0.98}, {"min_accuracy": 0.97}),
+    ):
+        answer = anonymous.post(PATH, question(**limits)).ok()
+        assert answer["looser"] == [{"limits": laxer, **brought}], limits
+        (looser,) = answer["looser"]
+        again = anonymous.post(PATH, question(**{**limits, **looser["limits"]})).ok()
+        assert again["build"]["uuid"] == str(scene.fast.uuid)
+        assert again["looser"] == []

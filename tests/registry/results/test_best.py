@@ -9,8 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from hpcfair.choice import LoadRequest
 from registry import schemas
+from registry.errors import Invalid
 from registry.selectors.results.best import (
     BuildChoice,
+    LooserBuild,
     best_build,
     best_builds,
     best_ratios,
@@ -109,8 +111,43 @@ def test_measured_errors_and_accuracies_are_read(builds: Builds) -> None:
     assert builds.ask(0.01).build == exact
     assert builds.ask("int8", least=0.975).build == exact
     choice = builds.ask()
-    assert (choice.build, choice.looser) == (exact, {"int8": int8})
-    assert builds.ask("int8").looser == {}
+    assert choice.build == exact
+    assert choice.looser == [LooserBuild(int8, {"tolerance": "int8"})]
+    assert builds.ask(0.001).looser == [LooserBuild(int8, {"tolerance": 0.014})]
+    assert builds.ask("int8").looser == []
+
+
+def test_errors_on_random_inputs_count_unless_the_build_is_quantised(builds: Builds) -> None:
+    deviation = {"relative_l2": 1e-3, "random_relative_l2": 0.02}
+    half = builds.add(0.5, tolerance="fp16", deviation=deviation)
+    builds.baseline(deviation={"relative_l2": 1e-6})
+    assert builds.ask(0.02).build == half
+    assert builds.ask(0.01).build != half
+    quantised = builds.add(0.6, tolerance="int8", deviation=deviation)
+    assert builds.ask(0.01).build == quantised
+
+
+def test_a_least_accuracy_is_refused_where_none_is_measured(builds: Builds) -> None:
+    builds.baseline()
+    with pytest.raises(Invalid, match="No accuracy") as refusal:
+        builds.ask("int8", least=0.9)
+    assert refusal.value.code == "accuracy_not_measured"
+    builds.add(0.5, accuracy=0.95)
+    assert builds.ask("int8", least=0.9).build is not None
+
+
+def test_builds_of_the_front_have_the_number_that_loads_them(builds: Builds) -> None:
+    baseline = builds.baseline(deviation={"relative_l2": 3.01e-6})
+    close = builds.add(0.7, tolerance="bf16", deviation={"relative_l2": 0.0104})
+    builds.add(0.8, tolerance="bf16", deviation={"relative_l2": 0.02})
+    fast = builds.add(0.5, tolerance="int8", deviation={"relative_l2": 0.1})
+    builds.add(0.4, tolerance="int8")
+    best = best_builds({builds.floor.graph.pk})
+    assert best.limits == {baseline.pk: 3.1e-6, close.pk: 0.011, fast.pk: 0.1}
+    for key, limit in best.limits.items():
+        chosen = builds.ask(limit).build
+        assert chosen is not None
+        assert chosen.pk == key
 
 
 def test_the_target_of_the_highest_rank_comes_first(builds: Builds) -> None:
@@ -129,7 +166,7 @@ def test_withdrawn_builds_are_not_chosen(builds: Builds) -> None:
     assert (choice.build, choice.others) == (None, [])
     assert "not tuned" in choice.reason
     builds.settle()
-    assert best_builds({builds.floor.graph.pk}) == set()
+    assert best_builds({builds.floor.graph.pk}).of_class == set()
     assert largest_gains(None) == []
 
 
@@ -175,7 +212,7 @@ def test_all_readers_exclude_a_build_that_was_not_reproduced(
     assert words in choice.reason
     builds.settle()
     revision = builds.floor.revision
-    assert best_builds({builds.floor.graph.pk}) == {slow.pk}
+    assert best_builds({builds.floor.graph.pk}).of_class == {slow.pk}
     assert best_ratios([revision]) == {revision.pk: {shopfloor.SLUG: 0.9}}
     assert largest_gains(None) == [slow]
 

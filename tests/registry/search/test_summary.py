@@ -38,15 +38,15 @@ def publish(floor: shopfloor.Floor, *builds: tuple[str, float]) -> dict[tuple[st
 def test_a_build_is_best_of_its_tolerance_only_if_no_stricter_one_beats_it() -> None:
     floor = shopfloor.floor()
     made = publish(floor, ("exact", 0.8), ("fp16", 0.85), ("int8", 0.5), ("int8", 0.6))
-    best = best_builds({floor.graph.pk})
+    best = best_builds({floor.graph.pk}).of_class
     assert best == {made["exact", 0.8].pk, made["int8", 0.5].pk}
 
 
 def test_the_baseline_is_best_where_nothing_is_faster() -> None:
     floor = shopfloor.floor()
     made = publish(floor)
-    assert best_builds({floor.graph.pk}) == {made["exact", 1.0].pk}
-    assert best_builds(set()) == set()
+    assert best_builds({floor.graph.pk}).of_class == {made["exact", 1.0].pk}
+    assert best_builds(set()).of_class == set()
 
 
 def test_a_summary_counts_exact_builds_only() -> None:

@@ -1,8 +1,16 @@
 """A search's confirmed results, ranked by the registry's rule."""
 
+from dataclasses import replace
+
 from hpcfair.measurement.types import Deviation, Interval, Verdict
 from hpcfair.precisions import Tolerance
-from workers.device.best import best_result, best_results, facts_of, profiled_results
+from workers.device.best import (
+    best_result,
+    best_results,
+    deviation_of,
+    facts_of,
+    profiled_results,
+)
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
 from workers.engine.search_result import SearchResult
@@ -40,6 +48,23 @@ def test_each_class_has_its_best_result_once() -> None:
     assert best_results(result) == [baseline, exact, int8]
     assert best_results(searched(baseline, fp16)) == [baseline, fp16]
     assert [facts.is_proved_faster for facts in facts_of(result)] == [False, True, True, True]
+
+
+def test_errors_and_accuracies_are_facts_of_the_rule() -> None:
+    half = confirmed("fp16", 0.6)
+    check = OutputCheck(Deviation(0, 0, 1e-3, 1.0), 0.97, 8, foreign=Deviation(0, 0, 4e-3, 1.0))
+    half = replace(half, output_check=check)
+    quantised = replace(confirmed("int8", 0.5), output_check=check)
+    facts = facts_of(searched(confirmed("exact", 1.0, "same"), half, quantised))
+    assert [one.relative_error for one in facts] == [0, 4e-3, 1e-3]
+    assert [one.accuracy for one in facts] == [None, 0.97, 0.97]
+    assert deviation_of(half) == {
+        "max_absolute": 0,
+        "max_relative": 0,
+        "relative_l2": 1e-3,
+        "cosine": 1.0,
+        "random_relative_l2": 4e-3,
+    }
 
 
 def test_the_fastest_build_of_each_other_backend_is_profiled_too() -> None:

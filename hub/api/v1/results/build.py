@@ -9,19 +9,25 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from hpcfair.choice import relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
+from hub.api.v1.results.acceptance import MinAccuracyField, QueryToleranceField
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, query_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.best import best_builds
+from registry.selectors.results.best import BestBuilds, accepted_builds, best_builds
 from registry.selectors.results.build import build_get, builds_of
 from registry.selectors.results.reproduction import latest_of, reproduced
 from registry.selectors.work.target import target_get
 from registry.states import ToleranceClass, Verdict
 from registry.tables import Build, Reproduction
 
+RELATIVE_ERROR = (
+    "Largest relative L2 error over the test inputs and, unless the build is quantised, random "
+    "inputs; a number as `tolerance` limits it."
+)
 BUILD_UUID = "c1d9a1de-7c1f-4a53-9c0c-3b1f5c8c9a10"
 BUILD_EXAMPLE = {
     "uuid": BUILD_UUID,
@@ -34,12 +40,14 @@ BUILD_EXAMPLE = {
     "tolerance": "exact",
     "is_baseline": False,
     "is_best": True,
+    "limit": 3.1e-8,
     "ratio": 0.79,
     "ratio_low": 0.77,
     "ratio_high": 0.81,
     "verdict": "faster",
     "p50_ns": 812_000,
     "deviation": {"max_absolute": 1.2e-7, "relative_l2": 3.1e-8},
+    "relative_error": 3.1e-8,
     "accuracy": 0.98,
     "accuracy_reference": 0.98,
     "record_id": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
@@ -69,6 +77,11 @@ class BuildSerializer(serializers.Serializer[Any]):
     is_best = serializers.SerializerMethodField(
         help_text="Whether machines of this target load it at this tolerance."
     )
+    limit = serializers.SerializerMethodField(
+        help_text="The number for `tolerance` with which machines of this target load it; null if "
+        "another build is as close to the reference and faster. The builds with a limit are the "
+        "Pareto front."
+    )
     ratio = serializers.FloatField(
         help_text="Latency over the baseline's latency in the same run; below 1 is faster."
     )
@@ -77,6 +90,7 @@ class BuildSerializer(serializers.Serializer[Any]):
     verdict = serializers.ChoiceField(Verdict.choices)
     p50_ns = serializers.IntegerField()
     deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
+    relative_error = serializers.SerializerMethodField(help_text=RELATIVE_ERROR)
     accuracy = serializers.FloatField(allow_null=True)
     accuracy_reference = serializers.FloatField(allow_null=True)
     record_id = serializers.CharField()
@@ -92,8 +106,15 @@ class BuildSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
     def get_is_best(self, build: Build) -> bool:
-        best: set[int] = self.context["best"]
-        return build.pk in best
+        best: BestBuilds = self.context["best"]
+        return build.pk in best.of_class
+
+    def get_limit(self, build: Build) -> float | None:
+        best: BestBuilds = self.context["best"]
+        return best.limits.get(build.pk)
+
+    def get_relative_error(self, build: Build) -> float | None:
+        return relative_error(build.tolerance, build.deviation)
 
     def get_reproduced(self, build: Build) -> bool | None:
         latest: dict[int, Reproduction] = self.context["reproductions"]
@@ -112,6 +133,12 @@ class BuildsSerializer(serializers.Serializer[Any]):
 
 class BuildQuery(RevisionQuery):
     target = serializers.CharField(default=None, required=False, help_text="Name of a target.")
+    tolerance = QueryToleranceField(
+        default=None,
+        required=False,
+        help_text="Laxest tolerance class, or largest relative error as a number from 0 to 1.",
+    )
+    min_accuracy = MinAccuracyField(default=None, required=False)
 
 
 def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
@@ -127,12 +154,17 @@ def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
 class BuildsView(ApiView):
     @extend_schema(operation_id="model_builds", parameters=[BuildQuery], responses=BuildsSerializer)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List the builds of a revision: by target, fastest first."""
+        """List the builds of a revision within limits: by target, fastest first."""
         query = query_of(request, BuildQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
         target = target_get(query["target"]) if query["target"] else None
-        return Response({"items": builds_data(builds_of(revision, target))})
+        builds = list(builds_of(revision, target))
+        tolerance, least = query["tolerance"], query["min_accuracy"]
+        if tolerance is not None or least is not None:
+            laxest = ToleranceClass.values[-1]
+            builds = accepted_builds(builds, laxest if tolerance is None else tolerance, least)
+        return Response({"items": builds_data(builds)})
 
 
 class BuildView(ApiView):

@@ -1,33 +1,42 @@
 """Resolution for ``hpcfair.load``: the best build for a machine."""
 
-from collections.abc import Mapping
-from math import isnan
+from collections.abc import Iterable
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from hpcfair.choice import LoadRequest
+from hpcfair.choice import LoadRequest, relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FileSerializer
+from hub.api.v1.results.acceptance import AcceptanceSerializer, ToleranceField
 from hub.api.v1.results.attestation import ENVELOPE_EXAMPLE, EnvelopeSerializer
-from hub.api.v1.results.build import BUILD_EXAMPLE, BuildSerializer, builds_data
+from hub.api.v1.results.build import (
+    BUILD_EXAMPLE,
+    RELATIVE_ERROR,
+    BuildSerializer,
+    builds_data,
+)
 from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
-from hub.api.views import ApiView, Strict, body_of
+from hub.api.views import ApiView, body_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
+from registry.selectors.results.best import LooserBuild
 from registry.selectors.results.resolution import resolve
 from registry.services.people.usertarget import usertarget_note
 from registry.states import ToleranceClass
-from registry.tables import Build
 
+LIMITS_EXAMPLE = {"tolerance": "int8"}
 LOOSER_EXAMPLE = {
+    "limits": LIMITS_EXAMPLE,
     "tolerance": "int8",
+    "backend": "openvino",
     "gain": 2.1,
     "latency_ns": 305_000,
     "deviation": {"max_absolute": 0.9, "max_relative": 0.03, "relative_l2": 0.014},
+    "relative_error": 0.014,
     "accuracy": 0.986,
     "accuracy_reference": 0.986,
 }
@@ -39,52 +48,6 @@ class MachineSerializer(serializers.Serializer[Any]):
     architecture = serializers.CharField(max_length=32)
     features = serializers.ListField(child=serializers.CharField(max_length=64), max_length=1000)
     cores = serializers.IntegerField(required=False, min_value=1)
-
-
-@extend_schema_field(
-    {
-        "oneOf": [
-            {"$ref": "#/components/schemas/ToleranceEnum"},
-            {"type": "number", "minimum": 0, "maximum": 1},
-        ]
-    }
-)
-class ToleranceField(serializers.Field[Any, Any, Any, Any]):
-    """A tolerance class, or the largest relative L2 error as a number from 0 to 1."""
-
-    def to_internal_value(self, data: Any) -> str | float:
-        if data in ToleranceClass.values:
-            return str(data)
-        # A truth value is an integer in Python.
-        if isinstance(data, int | float) and not isinstance(data, bool) and 0 <= data <= 1:
-            return float(data)
-        classes = ", ".join(ToleranceClass.values)
-        raise serializers.ValidationError(f"Give one of {classes}, or a number from 0 to 1.")
-
-
-class AcceptanceSerializer(Strict):
-    """Limits of the outputs of a build."""
-
-    tolerance = ToleranceField(
-        required=False,
-        help_text="Laxest tolerance class, or largest relative L2 error. Without it `exact`, or "
-        "with `min_accuracy` any class.",
-    )
-    min_accuracy = serializers.FloatField(
-        default=None,
-        allow_null=True,
-        min_value=0,
-        max_value=1,
-        help_text="Least accuracy of a build on the model's labelled samples.",
-    )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Set the default of ``tolerance``, which depends on ``min_accuracy``."""
-        least = attrs["min_accuracy"]
-        # NaN passes the comparisons of the field with its limits.
-        if least is not None and isnan(least):
-            raise serializers.ValidationError({"min_accuracy": ["Give a number from 0 to 1."]})
-        return {"tolerance": ToleranceClass.values[0 if least is None else -1], **attrs}
 
 
 @example(
@@ -110,18 +73,27 @@ class SignatureSerializer(serializers.Serializer[Any]):
     outputs = TensorSerializer(many=True)
 
 
+@example(LIMITS_EXAMPLE)
+class LaxerLimitsSerializer(serializers.Serializer[Any]):
+    """A limit to state in place of that of the request: one of the members."""
+
+    tolerance = ToleranceField(required=False)
+    min_accuracy = serializers.FloatField(required=False)
+
+
 @example(LOOSER_EXAMPLE)
 class LooserSerializer(serializers.Serializer[Any]):
-    """A build of a laxer tolerance class than requested, which is faster."""
+    """A build outside of the limits of the request, which is faster."""
 
-    tolerance = serializers.ChoiceField(
-        ToleranceClass.choices, help_text="The strictest class that brings it."
-    )
+    limits = LaxerLimitsSerializer()
+    tolerance = serializers.ChoiceField(ToleranceClass.choices, help_text="Class of the build.")
+    backend = serializers.CharField()
     gain = serializers.FloatField(
         help_text="Median latency of the runtime's defaults over that of the build."
     )
     latency_ns = serializers.IntegerField(help_text="Median latency of the build.")
     deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
+    relative_error = serializers.FloatField(allow_null=True, help_text=RELATIVE_ERROR)
     accuracy = serializers.FloatField(allow_null=True)
     accuracy_reference = serializers.FloatField(allow_null=True)
 
@@ -147,7 +119,7 @@ class ResolutionSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(help_text="Reason for the choice.")
     alternatives = BuildSerializer(many=True, help_text="Other matching builds, best first.")
     looser = LooserSerializer(
-        many=True, help_text="Faster builds that laxer tolerance classes would bring, by class."
+        many=True, help_text="Faster builds that laxer limits would bring, strictest first."
     )
     files = FileSerializer(many=True, help_text="Files of the build, or of the published network.")
     entry_point = serializers.CharField(help_text="File to open.")
@@ -171,7 +143,8 @@ class ResolveView(ApiView):
         The machine's best matching target is used, and of its builds those for an installed
         runtime within the tolerance and of the least accuracy. A build is preferred to the
         runtime's defaults only if it is measurably faster. If no build matches, the plain model is
-        returned with the reason.
+        returned with the reason. `min_accuracy` is refused with `accuracy_not_measured` if the
+        model has no labelled samples.
         """
         body = body_of(request, ResolveSerializer)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
@@ -214,16 +187,19 @@ class ResolveView(ApiView):
         )
 
 
-def _looser(builds: Mapping[str, Build]) -> list[dict[str, Any]]:
-    """Builds by tolerance class, as JSON."""
+def _looser(builds: Iterable[LooserBuild]) -> list[dict[str, Any]]:
+    """Builds with the limits that bring them, as JSON."""
     return [
         {
-            "tolerance": tolerance,
-            "gain": 1 / build.ratio,
-            "latency_ns": build.p50_ns,
-            "deviation": build.deviation,
-            "accuracy": build.accuracy,
-            "accuracy_reference": build.accuracy_reference,
+            "limits": dict(each.limits),
+            "tolerance": each.build.tolerance,
+            "backend": each.build.candidate["backend"],
+            "gain": 1 / each.build.ratio,
+            "latency_ns": each.build.p50_ns,
+            "deviation": each.build.deviation,
+            "relative_error": relative_error(each.build.tolerance, each.build.deviation),
+            "accuracy": each.build.accuracy,
+            "accuracy_reference": each.build.accuracy_reference,
         }
-        for tolerance, build in builds.items()
+        for each in builds
     ]

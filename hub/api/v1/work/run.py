@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from hub.api.auth import signed_in
 from hub.api.schema import example
 from hub.api.v1.repository.file import ANSWERS, CONDITIONS
+from hub.api.v1.results.acceptance import AcceptanceSerializer
 from hub.api.v1.results.build import BUILD_EXAMPLE, BuildSerializer, builds_data
-from hub.api.v1.results.resolve import AcceptanceSerializer
 from hub.api.v1.storage.blob import DIGEST_EXAMPLE
 from hub.api.v1.work.job import JOB_EXAMPLE, JobSerializer, jobs_data
 from hub.api.views import ApiView, body_of, plain_request
