@@ -6,7 +6,8 @@
     candidates that may be      more processes: the least-sampled candidate first, clear winners
     the best of their class     last; until the interval is narrow enough, or after ten processes,
                                 or when the time is up. A candidate that is slower than the best of
-                                its class in every round of its first process is dropped.
+                                its class in every round of its first process is dropped, unless it
+                                is considerably closer to the reference.
     the best of each class so   more processes while its interval is so wide that a considerable
     far                         gain may be none, for at most half of the budget in addition
 
@@ -25,7 +26,7 @@ from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ports import PhaseTime, Progress
 from workers.engine.requests import SearchBudget
-from workers.engine.trials import Trial
+from workers.engine.trials import Trial, is_closer
 from workers.engine.types import BuildResult
 
 #: Relative half-width above which an interval is too wide: a gain of a tenth would not be
@@ -123,8 +124,15 @@ def _is_clear(candidate: Confirmation, budget: SearchBudget) -> bool:
 
 
 def _best_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> float:
-    tolerance = excluded.trial.tolerance
-    others = (e for e in remaining if e is not excluded and e.trial.tolerance == tolerance)
+    """The best ratio of the others of the class that serve the same users."""
+    trial = excluded.trial
+    others = (
+        each
+        for each in remaining
+        if each is not excluded
+        and each.trial.tolerance == trial.tolerance
+        and not is_closer(trial, each.trial)
+    )
     return min((other.ratio.value for other in others if other.processes), default=inf)
 
 

@@ -8,7 +8,7 @@ from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import InfrastructureFailed
 from workers.engine.requests import SearchBudget
 from workers.engine.strategies.tpe import ratios_to_beat
-from workers.engine.trials import Trial
+from workers.engine.trials import Trial, is_closer
 from workers.engine.types import BuildResult, Candidate
 
 #: Consecutive infrastructure failures after which the machine is given up.
@@ -70,6 +70,7 @@ class SearchState:
         if trial.build is not None and trial.build.directory is not None:
             self._builds[trial.number] = trial.build
         needed = {best.number for tolerance in TOLERANCES for best in self._best(tolerance)}
+        needed |= {trial.number for trial in self.candidates_to_confirm()}
         obsolete = [number for number in self._builds if number not in needed]
         return [self._builds.pop(number) for number in obsolete]
 
@@ -111,16 +112,17 @@ class SearchState:
         return min(inf if last is None else last, self._best_stricter_ratio(tolerance))
 
     def candidates_to_confirm(self) -> list[Trial]:
-        """The best of each class that may be faster than the baseline and all stricter classes."""
-        return [
+        """The best of each class that may be faster than the baseline and all stricter classes;
+        then slower ones that are considerably closer to the reference."""
+        best = [
             trial
             for tolerance in TOLERANCES
             for trial in [*self._best(tolerance), *self._best(tolerance, doubtful=True)]
-            if trial.measurement
-            and trial.measurement.verdict in {"faster", "unstable"}
-            and trial.measurement.ratio.value < 1
+            if _may_be_faster(trial)
+            and trial.measurement
             and trial.measurement.ratio.low < self._best_stricter_ratio(tolerance)
         ]
+        return [*best, *self._closer(best)]
 
     def baseline_trial(self) -> Trial:
         """The baseline's own trial; the last one if there were infrastructure failures."""
@@ -138,6 +140,26 @@ class SearchState:
         self.trials.append(trial)
 
     def _best(self, tolerance: Tolerance, *, doubtful: bool = False) -> list[Trial]:
+        ranked = [t for t in self._ranked(doubtful=doubtful) if t.tolerance == tolerance]
+        return ranked[: self._budget.candidates_to_confirm]
+
+    def _closer(self, best: Sequence[Trial]) -> list[Trial]:
+        """Of the Pareto front of ratio and error, the fastest trials that are not among the best:
+        each is considerably closer to the reference than all faster ones. Fewer than the best of
+        one class, because each takes time from their confirmation."""
+        closest: Trial | None = None
+        closer: list[Trial] = []
+        for trial in self._ranked(doubtful=False):
+            if not _may_be_faster(trial):
+                continue
+            if closest is None or is_closer(trial, closest):
+                closest = trial
+                if trial not in best:
+                    closer.append(trial)
+        return closer[: self._budget.candidates_to_confirm - 1]
+
+    def _ranked(self, *, doubtful: bool) -> list[Trial]:
+        """Measured trials but for the baseline's, best first."""
         # By the upper end of the interval: the smallest of many noisy ratios is the luckiest one,
         # and its confirmation would take time from a proven gain.
         measured = [
@@ -145,12 +167,11 @@ class SearchState:
             for trial in self.trials
             if trial.outcome == "measured"
             and trial.measurement is not None
-            and trial.tolerance == tolerance
             and trial.candidate != self._baseline
             and trial.is_believed
             and self._is_doubtful(trial.number) == doubtful
         ]
-        return [trial for _, _, trial in sorted(measured)[: self._budget.candidates_to_confirm]]
+        return [trial for _, _, trial in sorted(measured)]
 
     def _ratios_to_beat(self) -> dict[Tolerance, float]:
         # The baseline's ratio to itself is 1, whatever its noisy measurement says.
@@ -167,3 +188,13 @@ class SearchState:
         """The best ratio of all stricter classes and the baseline, whose ratio is 1."""
         at = TOLERANCES.index(tolerance)
         return self._ratios_to_beat()[TOLERANCES[at - 1]] if at else 1.0
+
+
+def _may_be_faster(trial: Trial) -> bool:
+    """Whether the measurement leaves open that the candidate is faster than the baseline."""
+    measured = trial.measurement
+    return (
+        measured is not None
+        and measured.verdict in {"faster", "unstable"}
+        and measured.ratio.value < 1
+    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
-from hpcfair.precisions import Tolerance
+from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.types import BuildResult, Candidate, Outcome
 
 
@@ -77,6 +77,23 @@ class Trial:
     def tolerance(self) -> Tolerance:
         """Tolerance class of the build; the strictest without a build."""
         return self.build.tolerance if self.build else "exact"
+
+
+#: Relative error up to which builds are equally close: sums in another order, not less precision.
+_SAME_ERROR = PRECISION_OF["exact"].relative_l2
+#: Share of another build's error below which a build is considerably closer to the reference.
+_CLOSER = 0.5
+
+
+def is_closer(trial: Trial, other: Trial) -> bool:
+    """Whether a trial's outputs are considerably closer to the reference than those of another.
+
+    Users who limit the error by a number may accept only this one.
+    """
+    if trial.deviation is None or other.deviation is None:
+        return False
+    error = other.deviation.relative_l2
+    return error > _SAME_ERROR and trial.deviation.relative_l2 < _CLOSER * error
 
 
 @dataclass(frozen=True, slots=True)

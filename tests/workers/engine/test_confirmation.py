@@ -1,9 +1,11 @@
 """The finalists of a search, measured again in as many fresh processes as tell something."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from hpcfair.measurement.types import Deviation
 from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.confirmation import FEWEST_PROCESSES, ConfirmedResult
@@ -29,6 +31,7 @@ def confirmed_results(
     backend: str = "fake",
     wait_s: float = 0.0,
     resumed: bool = False,
+    errors: Sequence[float] = (),
     **budget: float,
 ) -> list[ConfirmedResult]:
     """Headlines of these finalists, as if a search had just found them.
@@ -36,6 +39,7 @@ def confirmed_results(
     Args:
         resumed: The search was cut short, and their files are gone.
         wait_s: Whoever is told of progress holds the search for so long.
+        errors: Relative errors that the search has measured; none by default.
     """
     limits = SearchBudget(**budget)  # type: ignore[arg-type]
     request = TuningRequest(NETWORK, TARGET, (backend,), limits, reference_backend=backend)
@@ -45,6 +49,10 @@ def confirmed_results(
         candidates_to_confirm: list[tuple[Trial, BuildResult | None]] = [
             _trial(device, backend, number, each) for number, each in enumerate(options)
         ]
+        for number, error in enumerate(errors):
+            trial, build = candidates_to_confirm[number]
+            deviation = Deviation(error, error, error, 1.0)
+            candidates_to_confirm[number] = replace(trial, deviation=deviation), build
         if resumed:
             candidates_to_confirm = [(trial, None) for trial, _ in candidates_to_confirm]
         return confirm_candidates(
@@ -189,6 +197,16 @@ def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
         found = confirmed_results(device, QUICK, QUICKER, confirmation_seconds=seconds)
         count = {each.trial.number: processes(each) for each in found}
         assert count[1] >= count[0] >= FEWEST_PROCESSES
+
+
+def test_one_that_is_much_closer_to_the_reference_is_not_given_up(
+    device: SimulatedDevice,
+) -> None:
+    found = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.01))
+    assert [each.trial.candidate.options for each in found] == [QUICKER, QUICK]
+    assert {processes(each) for each in found} == {FEWEST_PROCESSES}
+    found = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.08))
+    assert [each.trial.candidate.options for each in found] == [QUICKER]
 
 
 def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:

@@ -1,11 +1,13 @@
 """What a search shows while it goes on, and what it does not waste time on."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hpcfair.measurement.ratio import MARGIN
-from hpcfair.measurement.types import Interval
+from hpcfair.measurement.types import Deviation, Interval
+from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend
 from workers.device.best import best_result
 from workers.engine.measure import FIRST_RUNS_FACTOR
@@ -16,7 +18,7 @@ from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Measurement, Prior, Trial
 from workers.engine.tune import tune
-from workers.engine.types import Candidate, Options
+from workers.engine.types import BuildResult, Candidate, Options
 from workers.testing.simulation import SimulatedDevice
 
 from .searching import BACKENDS, DEFAULT, a_request, search, true_ratio
@@ -161,6 +163,63 @@ def test_finalists_are_ordered_by_what_they_are_at_the_worst() -> None:
     ]
     state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
     assert [trial.number for trial in state.candidates_to_confirm()] == [1, 0]
+
+
+def erring(
+    number: int,
+    ratio: float,
+    error: float,
+    tolerance: Tolerance = "int8",
+    directory: Path | None = None,
+) -> Trial:
+    return replace(
+        trial_with(0.0, number),
+        build=BuildResult("measured", directory, tolerance=tolerance),
+        deviation=Deviation(error, error, error, 1.0),
+        measurement=Measurement((), Interval(ratio, ratio, ratio), 1, 1, "faster"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "numbers"),
+    [(1, [0]), (2, [0, 1, 3]), (3, [0, 1, 2, 3, 5])],
+)
+def test_slower_candidates_that_are_much_closer_are_finalists_too(
+    confirmed: int, numbers: list[int]
+) -> None:
+    trials = [
+        erring(0, 0.50, 0.09),
+        erring(1, 0.51, 0.09),
+        erring(2, 0.52, 0.08),
+        erring(3, 0.55, 0.03),
+        erring(4, 0.56, 0.02),  # not considerably closer
+        erring(5, 0.60, 0.009),
+        erring(6, 0.70, 0.004),
+        erring(7, 1.20, 1e-3),  # slower than the baseline
+    ]
+    budget = SearchBudget(candidates_to_confirm=confirmed)
+    state = SearchState(budget, Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in state.candidates_to_confirm()] == numbers
+
+
+def test_the_order_of_sums_makes_no_finalist() -> None:
+    trials = [erring(number, 0.5 + number / 10, 9e-5 / 10**number, "exact") for number in range(3)]
+    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in state.candidates_to_confirm()] == [0, 1]
+
+
+def test_a_laxer_class_that_is_closer_makes_a_finalist() -> None:
+    trials = [erring(0, 0.50, 0.03, "bf16"), erring(1, 0.55, 0.008, "int8")]
+    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in state.candidates_to_confirm()] == [0, 1]
+
+
+def test_files_of_a_closer_candidate_are_kept(tmp_path: Path) -> None:
+    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), [])
+    figures = [(0.50, 0.09), (0.51, 0.09), (0.6, 0.01), (0.7, 0.09)]
+    trials = [erring(number, *each, directory=tmp_path) for number, each in enumerate(figures)]
+    assert [len(state.add(each)) for each in trials] == [0, 0, 0, 1]
+    assert [state.build_of(each) is not None for each in trials] == [True, True, True, False]
 
 
 def test_a_learned_search_says_that_no_more_is_to_be_gained(
