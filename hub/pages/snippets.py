@@ -52,7 +52,7 @@ def load(
     *,
     revision: str = "",
     runtime: str = PLAIN_RUNTIME,
-    tolerance: str = ToleranceClass.EXACT,
+    tolerance: str | float = ToleranceClass.EXACT,
     inputs: Sequence[InputShape] = (),
     sign_in: bool = False,
 ) -> list[Snippet]:
@@ -62,7 +62,7 @@ def load(
         name: ``namespace/name``.
         revision: Branch, tag or commit id; "" for the default branch.
         runtime: Of the build that is to be loaded.
-        tolerance: The class that the build needs.
+        tolerance: The class that the build needs, or the largest relative error.
         inputs: Example inputs; without them, the model is loaded and not run.
         sign_in: Whether strangers may not load it.
     """
@@ -70,7 +70,8 @@ def load(
     if revision:
         options.append(f"revision={_quoted(revision)}")
     if tolerance != ToleranceClass.EXACT:
-        options.append(f"tolerance={_quoted(str(tolerance))}")
+        is_number = isinstance(tolerance, float)
+        options.append(f"tolerance={tolerance if is_number else _quoted(str(tolerance))}")
     call = f"m = hpcfair.load({', '.join(options)})"
     run = _run(inputs)
     lines = ["import hpcfair", *(["import numpy as np"] if run else []), "", call, *run]

@@ -61,6 +61,15 @@ class ShownOffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """A build of the Pareto front: the largest relative error that loads it, and the snippets."""
+
+    limit: float
+    words: BuildWords
+    snippets: list[Snippet]
+
+
+@dataclass(frozen=True, slots=True)
 class TargetEntry:
     """A target in the switcher. ``gain`` is of its best build over all tolerance classes."""
 
@@ -79,6 +88,7 @@ class SpeedPanel:
         marks: All builds of the target in words.
         slower: Tolerance classes of which no build is the best.
         inconclusive: Tolerance classes whose measurements were disturbed, and are repeated.
+        prices: Builds that are faster and less close to the reference than exact ones, by error.
         chart: ``None`` without builds.
     """
 
@@ -90,6 +100,7 @@ class SpeedPanel:
     chart: Chart | None
     slower: list[str] = field(default_factory=list)
     inconclusive: list[str] = field(default_factory=list)
+    prices: list[Price] = field(default_factory=list)
 
 
 def speed_panel(
@@ -128,10 +139,16 @@ def speed_panel(
             for one, each in comparisons.items()
         ],
         chart=pareto(
-            comparison.builds, comparison.default, chosen=str(chosen.uuid) if chosen else ""
+            comparison.builds,
+            comparison.default,
+            limits=comparison.limits,
+            chosen=str(chosen.uuid) if chosen else "",
         ),
         slower=[one for one in comparison.slower if one not in inconclusive.get(slug, ())],
         inconclusive=sorted(inconclusive.get(slug, ())),
+        prices=[
+            writer.price(limit, words[key], inputs[key]) for key, limit in comparison.prices.items()
+        ],
     )
 
 
@@ -215,6 +232,17 @@ class _SnippetWriter:
                 **self._place, runtime=runtime, tolerance=tolerance, sign_in=self._sign_in
             ),
         )
+
+    def price(self, limit: float, words: BuildWords, on: Sequence[InputShape]) -> Price:
+        """A build of the Pareto front with the snippets that load it by its error."""
+        python = snippets.load(
+            **self._place,
+            runtime=words.build.runtime,
+            tolerance=limit,
+            inputs=on or declared_inputs(self._graph),
+            sign_in=self._sign_in,
+        )
+        return Price(limit, words, python)
 
 
 def declared_inputs(graph: Graph) -> list[InputShape]:

@@ -1,5 +1,6 @@
 """Measured speed in words. Pure functions; absent values are ""."""
 
+from hpcfair.choice import relative_error
 from registry.tables import Build
 
 
@@ -23,13 +24,13 @@ def share(ratio: float) -> str:
     return f"{min(100 * ratio, 100.0):.1f}"
 
 
-def deviation(relative_l2: float | None) -> str:
-    """A relative L2 error of outputs: ``answers differ by 1.4 %``."""
-    if relative_l2 is None:
+def deviation(error: float | None) -> str:
+    """A relative error of outputs: ``answers differ by 1.4 %``."""
+    if error is None:
         return ""
-    if relative_l2 < 1e-4:
+    if error < 1e-4:
         return "same answers to within 0.01 %"
-    return f"answers differ by {100 * relative_l2:.2g} %"
+    return f"answers differ by {100 * error:.2g} %"
 
 
 def accuracy(value: float | None, reference: float | None) -> str:
@@ -44,7 +45,7 @@ def accuracy(value: float | None, reference: float | None) -> str:
 def cost(build: Build) -> str:
     """What a build costs in exactness: deviation and accuracy."""
     parts = (
-        deviation(build.deviation.get("relative_l2")),
+        deviation(relative_error(build.tolerance, build.deviation)),
         accuracy(build.accuracy, build.accuracy_reference),
     )
     return ", ".join(part for part in parts if part)

@@ -36,6 +36,15 @@ def test_the_snippets_of_a_tolerance_load_its_build(client: Client, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("digits")
+def test_the_snippet_of_an_error_loads_the_build_of_that_error(
+    client: Client, tmp_path: Path
+) -> None:
+    output = run(shown(client, f"/{NAME}")["price-0.014"], tmp_path)
+    assert re.search(r"^ +in short .*differ by 1.4 % \(limit 1.4 %\)$", output, re.MULTILINE)
+    assert re.search(r"^ +chosen .*\[int8\]$", output, re.MULTILINE), output
+
+
+@pytest.mark.usefixtures("digits")
 @needs("git-lfs")
 def test_the_files_are_fetched_by_other_programs(client: Client, tmp_path: Path) -> None:
     groups = shown(client, f"/{NAME}")
@@ -100,5 +109,6 @@ def test_a_data_set_is_fetched(client: Client, tmp_path: Path, charlie: User, la
 @pytest.mark.usefixtures("digits")
 def test_no_snippet_is_left_out(client: Client) -> None:
     assert set(shown(client, f"/{NAME}")) == {
-        "hpcfair-exact", "hpcfair-int8", "command-exact", "command-int8", "library", "hf", "git",
+        "hpcfair-exact", "hpcfair-int8", "command-exact", "command-int8", "price-0.014",
+        "library", "hf", "git",
     }  # fmt: skip

@@ -1,9 +1,10 @@
 """The builds of one target: latency against what they cost in exactness."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.urls import reverse
 
+from hpcfair.choice import relative_error
 from hub.pages.chart.axis import Axis, error_label, log_axis, plain, time_label
 from hub.pages.chart.figure import (
     Chart,
@@ -31,13 +32,19 @@ _VISIBLE_LOSS = 0.05
 
 
 def pareto(
-    builds: Sequence[Build], default: Build | None, *, name: str = "pareto", chosen: str = ""
+    builds: Sequence[Build],
+    default: Build | None,
+    *,
+    limits: Mapping[int, float] | None = None,
+    name: str = "pareto",
+    chosen: str = "",
 ) -> Chart | None:
     """Latency against lost accuracy, or against the relative error where no build loses any.
 
     Args:
         builds: Of one target, each with its record; with or without the default.
         default: The baseline build, drawn as a line as well.
+        limits: Key of a build to the number for ``tolerance`` that loads it.
         name: As in :class:`Chart`.
         chosen: UUID of the build that is chosen at first.
 
@@ -71,8 +78,9 @@ def pareto(
             TableColumn("Gain", is_number=True),
             TableColumn("Relative error", is_number=True),
             TableColumn("Accuracy", is_number=True),
+            TableColumn("Loaded by"),
         ),
-        rows=tuple(_row(build) for build in shown),
+        rows=tuple(_row(build, (limits or {}).get(build.pk)) for build in shown),
         keys=keys_of(series),
         chosen=chosen,
     )
@@ -135,8 +143,7 @@ def _loss_axis(placed: Sequence[tuple[Build, float]]) -> Axis:
 
 def _error(build: Build) -> float | None:
     """Largest relative L2 error of the outputs."""
-    value = build.deviation.get("relative_l2")
-    return None if value is None else float(value)
+    return relative_error(build.tolerance, build.deviation)
 
 
 def _lost_points(build: Build) -> float | None:
@@ -176,7 +183,7 @@ def _tip(build: Build) -> list[str]:
     return [each for each in lines if each]
 
 
-def _row(build: Build) -> tuple[str | LinkedText, ...]:
+def _row(build: Build, limit: float | None) -> tuple[str | LinkedText, ...]:
     error = _error(build)
     name = build.candidate["backend"] + (", default" if build.is_baseline else "")
     return (
@@ -188,6 +195,7 @@ def _row(build: Build) -> tuple[str | LinkedText, ...]:
         _gain(build),
         "" if error is None else error_label(error),
         _accuracy(build),
+        "" if limit is None else f"tolerance={limit}",
     )
 
 

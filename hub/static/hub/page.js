@@ -25,7 +25,8 @@
     box.append(button);
   }
 
-  // A chosen mark of the chart chooses its tolerance class, and its build is described in words.
+  // A chosen mark of the chart chooses its tolerance class, opens the snippet that loads it by its
+  // error, and its build is described in words.
   for (const figure of document.querySelectorAll(".answer [data-chart]")) {
     figure.addEventListener("chart:select", ({ detail }) => {
       for (const words of document.querySelectorAll(".answer [data-build]")) {
@@ -33,6 +34,9 @@
         if (words.hidden) continue;
         const offer = document.getElementById(`tolerance-${words.dataset.tolerance}`);
         if (offer) offer.checked = true;
+      }
+      for (const price of document.querySelectorAll(".answer [data-price]")) {
+        price.open = price.dataset.price === detail.id;
       }
     });
   }

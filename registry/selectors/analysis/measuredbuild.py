@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Sum
 
+from hpcfair.choice import relative_error
 from registry.selectors.results.speed import InputShape, batch_of
 from registry.tables import Build, BuildFile, CallSite, MLModel, Record, Revision
 
@@ -164,7 +165,7 @@ def _measured(
             "memory": parts["memory"] or None,
             "size": size or None,
             "accuracy": build.accuracy,
-            "error": _number(build.deviation.get("relative_l2")),
+            "error": relative_error(build.tolerance, build.deviation),
             "throughput": throughput * (batch or 1) if throughput else None,
         },
         conditions={
@@ -186,7 +187,3 @@ def _precision(build: Build, executed: list[str] | None) -> str:
     """The executed precisions as the profile reports them, else the build's tolerance class."""
     reported = [name for name in executed or () if name != "unknown"]
     return ", ".join(reported) if reported else f"class {build.tolerance}"
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from registry.selectors.results.best import facts_of
+from hpcfair.precisions import PRECISION_OF
+from registry.selectors.results.best import facts_of, limits_of
 from registry.selectors.results.speed import (
     InputShape,
     classes_without_offer,
@@ -22,6 +23,8 @@ class TargetComparison:
         offers: Of these, what each tolerance class brings: see :func:`offers_of`.
         default: The baseline build; ``None`` if none is published.
         slower: Tolerance classes of which no build is the best.
+        limits: Key of each build on the Pareto front to the number for which it is loaded, in the
+            order of the numbers.
     """
 
     target: Target
@@ -29,11 +32,20 @@ class TargetComparison:
     offers: list[Build]
     default: Build | None
     slower: list[ToleranceClass]
+    limits: dict[int, float]
 
     @property
     def best(self) -> Build | None:
         """The build of the lowest ratio over all tolerance classes."""
         return self.offers[-1] if self.offers else None
+
+    @property
+    def prices(self) -> dict[int, float]:
+        """Of :attr:`limits` those beyond the errors of the strictest class, which needs no number,
+        and without the default."""
+        exact = PRECISION_OF[ToleranceClass.EXACT].relative_l2
+        default = self.default.pk if self.default else None
+        return {key: one for key, one in self.limits.items() if one > exact and key != default}
 
 
 def comparisons_of(graph: Graph) -> list[TargetComparison]:
@@ -56,6 +68,7 @@ def comparisons_of(graph: Graph) -> list[TargetComparison]:
                 offers=[rows_of[offer.key] for offer in offers_of(own)],
                 default=next((build for build in builds if build.is_baseline), None),
                 slower=classes_without_offer(own),
+                limits=limits_of(own),
             )
         )
     return comparisons

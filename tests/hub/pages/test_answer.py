@@ -49,6 +49,31 @@ def test_each_tolerance_has_its_snippet_with_the_extra_of_its_runtime(client: Cl
 
 
 @pytest.mark.usefixtures("tuned_digits")
+def test_each_point_of_the_front_has_the_number_that_loads_it(client: Client) -> None:
+    page = text(client, PATH)
+    assert "Load by the error that you accept" in page
+    # Whatever is exact needs no number.
+    assert re.findall(r'data-snippet="price-([^"]+)"', page) == ["0.014"]
+    price = page[page.index('data-snippet="price-0.014"') :]
+    price = price[: price.index("</details>")]
+    assert "2.1 times as fast: onnxruntime, int8; answers differ by 1.4 %" in price
+    assert "hpcfair[openvino,verify]" in price
+    assert "hpcfair.load(&quot;alice/digits&quot;, tolerance=0.014)" in price
+    # The table beside the chart has all numbers.
+    assert "<td>tolerance=0.014</td>" in page
+    assert "<td>tolerance=1e-07</td>" in page
+
+
+def test_builds_that_nobody_would_load_have_no_number(client: Client, digits: MLModel) -> None:
+    worse = {"ratio": 0.6, "tolerance": "int8", "deviation": {"relative_l2": 0.1}}
+    better = {"ratio": 0.5, "tolerance": "bf16", "deviation": {"relative_l2": 0.01}}
+    publish(floor_of(digits), half=worse, one=better)
+    page = text(client, PATH)
+    assert re.findall(r'data-snippet="price-([^"]+)"', page) == ["0.01"]
+    assert "tolerance=0.1<" not in page
+
+
+@pytest.mark.usefixtures("tuned_digits")
 @pytest.mark.parametrize(
     ("wish", "chosen"), [("int8", "int8"), ("bf16", "exact"), ("exact", "exact"), ("no", "exact")]
 )

@@ -16,6 +16,10 @@ pytestmark = [
 ]
 PATH = "/alice/digits"
 INT8 = 'm = hpcfair.load("alice/digits", tolerance="int8")'
+BY_ERROR = 'm = hpcfair.load("alice/digits", tolerance=0.014)'
+#: Chooses the mark of a build, as a click on it does.
+SELECT = """id => document.querySelector('[data-chart="pareto"]').dispatchEvent(
+    new CustomEvent("chart:select", { detail: { id }, bubbles: true }))"""
 
 
 @needs("bundle")
@@ -25,15 +29,16 @@ def test_a_chosen_mark_changes_the_snippet(page: Page, tuned_digits: list[Build]
     expect(page.get_by_text(INT8)).to_be_hidden()
     # The fastest build is the first mark from the left, and the one of class int8.
     fastest = next(build for build in tuned_digits if build.tolerance == "int8")
-    page.evaluate(
-        """id => document.querySelector('[data-chart="pareto"]').dispatchEvent(
-             new CustomEvent("chart:select", { detail: { id }, bubbles: true }))""",
-        str(fastest.uuid),
-    )
+    page.evaluate(SELECT, str(fastest.uuid))
     expect(page.get_by_role("radio", name="int8")).to_be_checked()
     expect(page.get_by_text(INT8)).to_be_visible()
     expect(page.locator(".offer-mark")).to_contain_text("2.1 times as fast")
     expect(page.get_by_text("pip install 'hpcfair[openvino,verify]'").first).to_be_visible()
+    # It is also loaded by its error.
+    expect(page.get_by_text(BY_ERROR)).to_be_visible()
+    exact = next(build for build in tuned_digits if build.ratio == 0.8)
+    page.evaluate(SELECT, str(exact.uuid))
+    expect(page.get_by_text(BY_ERROR)).to_be_hidden()
 
 
 @needs("bundle")
@@ -60,6 +65,18 @@ def test_tolerances_are_chosen_by_keyboard_without_scripts(
     page.get_by_role("radio", name="Python").focus()
     page.keyboard.press("ArrowRight")
     assert page.get_by_text("hpcfair load alice/digits --tolerance int8").is_visible()
+
+
+def test_a_build_is_loaded_by_its_error_by_keyboard_without_scripts(
+    plain_page: Page, tuned_digits: list[Build]
+) -> None:
+    page = plain_page
+    page.emulate_media(color_scheme="dark")
+    page.goto(PATH)
+    assert page.get_by_text(BY_ERROR).is_hidden()
+    page.locator(".prices summary").focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_text(BY_ERROR).is_visible()
 
 
 def test_the_answer_comes_first_on_a_phone(page: Page, tuned_digits: list[Build]) -> None:

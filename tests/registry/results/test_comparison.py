@@ -34,11 +34,18 @@ def test_each_target_has_its_builds_by_latency_its_default_and_offers() -> None:
     floor = shopfloor.floor()
     default, exact, slow, fast = publish(
         floor,
-        half={"ratio": 0.8, "p50_ns": 3_200_000},
+        half={"ratio": 0.8, "p50_ns": 3_200_000, "deviation": {"relative_l2": 1e-6}},
         one={"ratio": 0.9, "p50_ns": 3_600_000, "tolerance": "fp16", "verdict": "faster"},
-        two={"ratio": 0.4, "p50_ns": 1_600_000, "tolerance": "int8"},
+        two={
+            "ratio": 0.4,
+            "p50_ns": 1_600_000,
+            "tolerance": "int8",
+            "deviation": {"relative_l2": 0.0137},
+        },
     )
     (comparison,) = comparisons_of(floor.graph)
+    assert comparison.limits == {exact.pk: 1e-6, fast.pk: 0.014}
+    assert comparison.prices == {fast.pk: 0.014}
     assert comparison.target == floor.target
     assert comparison.builds == [fast, exact, slow, default]
     assert comparison.default == default
