@@ -4,9 +4,9 @@ For a machine and the deviation from the reference that its user accepts:
 
 1. A build is loadable if the machine has the architecture and all features of the build's target,
    the build's runtime is installed and its outputs are accepted. These are limited by a tolerance
-   class or a number, the largest relative error (:func:`relative_error`), and optionally by the
-   least accuracy; a figure that was not measured meets no limit, also of the baseline. Tolerance
-   classes are ordered: accepting one implies accepting all stricter classes.
+   class or a number, the largest relative error, and optionally by the least accuracy
+   (:mod:`hpcfair.outputlimits`); a figure that was not measured meets no limit, also of the
+   baseline. Tolerance classes are ordered: accepting one implies accepting all stricter classes.
 2. Targets are considered by rank, highest first, then by name.
 3. Within a target the lowest ratio wins, of equal ones the older build, among those that are proved
    faster than the baseline, were measured by a trusted device, and did not fail to reproduce.
@@ -17,17 +17,11 @@ For a machine and the deviation from the reference that its user accepts:
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import product
-from typing import Final
 
 from hpcfair import reasons
-from hpcfair.precisions import PRECISION_OF, TOLERANCES, Tolerance
-
-_ORDER: list[str] = list(TOLERANCES)
-#: Limits that are offered have two significant digits, accuracies three decimals.
-_OFFERED_ERROR: Final = Context(prec=2, rounding=ROUND_CEILING)
-_OFFERED_ACCURACY: Final = Decimal("0.001")
+from hpcfair.outputlimits import BuildFacts, accepts, is_accepted, offered_accuracy, offered_error
+from hpcfair.precisions import TOLERANCES, Tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,45 +32,6 @@ class TargetFacts:
     architecture: str
     features: frozenset[str]
     rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class BuildFacts:
-    """The properties of a build that the rule depends on.
-
-    Attributes:
-        key: Identifies the build; the older of two builds has the smaller key.
-        tolerance: A value of :data:`hpcfair.precisions.TOLERANCES`.
-        ratio: Latency over the baseline's; below 1 is faster.
-        verdict: ``faster``, ``slower``, ``same`` or ``unstable``.
-        relative_error: See :func:`relative_error`; ``None`` if not measured.
-        accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
-        reproduction: Outcome of the newest reproduction; "" if there is none.
-        is_trusted: Whether the device that measured it is trusted.
-        backend: Shown in explanations.
-    """
-
-    key: int
-    tolerance: str
-    ratio: float
-    verdict: str
-    is_baseline: bool = False
-    reproduction: str = ""
-    runtime: str = ""
-    backend: str = ""
-    relative_error: float | None = None
-    accuracy: float | None = None
-    is_trusted: bool = True
-
-    @property
-    def is_proved_faster(self) -> bool:
-        return not self.is_baseline and self.verdict == "faster"
-
-    @property
-    def fault(self) -> str:
-        """A key of :data:`hpcfair.reasons.FAULTS`; "" for a build without a fault."""
-        outcome = self.reproduction if self.reproduction in reasons.FAULTS else ""
-        return outcome if self.is_trusted else reasons.UNTRUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,38 +87,6 @@ class Selection:
 _Offer = tuple[TargetFacts, BuildFacts]
 
 
-def accepts(tolerance: str, other: str) -> bool:
-    """Whether a user who accepts the class ``tolerance`` accepts builds of the class ``other``."""
-    return _ORDER.index(other) <= _ORDER.index(tolerance)
-
-
-def relative_error(tolerance: str, deviation: Mapping[str, float]) -> float | None:
-    """The error of a build that a number limits: the largest relative L2 error of its outputs.
-
-    It is over all inputs on which the limits of its class are checked: the test inputs and, unless
-    the build is quantised, random inputs beside the samples. Returns ``None`` if not measured.
-
-    Args:
-        tolerance: Class of the build.
-        deviation: Figures of the build by name.
-    """
-    error, on_random = deviation.get("relative_l2"), deviation.get("random_relative_l2")
-    if error is None or on_random is None or PRECISION_OF[tolerance].is_quantised:
-        return error
-    return max(error, on_random)
-
-
-def is_accepted(
-    build: BuildFacts, tolerance: str | float, min_accuracy: float | None = None
-) -> bool:
-    """Whether a build's outputs are within the limits of a :class:`LoadRequest`."""
-    if min_accuracy is not None and (build.accuracy is None or build.accuracy < min_accuracy):
-        return False
-    if isinstance(tolerance, str):
-        return accepts(tolerance, build.tolerance)
-    return build.relative_error is not None and build.relative_error <= tolerance
-
-
 def best_of(
     builds: Iterable[BuildFacts], tolerance: str | float, min_accuracy: float | None = None
 ) -> BuildFacts | None:
@@ -186,7 +109,7 @@ def best_of_each_limit(builds: Collection[BuildFacts]) -> dict[float, BuildFacts
     one brings. The numbers are errors of builds, rounded up to two digits.
     """
     errors = (build.relative_error for build in builds)
-    limits = sorted({_offered_error(error) for error in errors if error is not None})
+    limits = sorted({offered_error(error) for error in errors if error is not None})
     front: dict[float, BuildFacts] = {}
     for limit in limits:
         best = best_of(builds, limit)
@@ -285,26 +208,16 @@ def _laxer(
     stated, least = request.tolerance, request.min_accuracy
     if not isinstance(stated, str):
         errors = (build.relative_error for build in builds)
-        limits = sorted({_offered_error(error) for error in errors if error is not None})
+        limits = sorted({offered_error(error) for error in errors if error is not None})
         laxer = [limit for limit in limits if stated < limit <= 1]
         return [(replace(request, tolerance=each), {"tolerance": each}) for each in laxer]
     if least is None or stated != TOLERANCES[-1]:
         classes = [each for each in TOLERANCES if not accepts(stated, each)]
         return [(replace(request, tolerance=each), {"tolerance": each}) for each in classes]
     accuracies = (build.accuracy for build in builds)
-    floors = {_offered_accuracy(accuracy) for accuracy in accuracies if accuracy is not None}
+    floors = {offered_accuracy(accuracy) for accuracy in accuracies if accuracy is not None}
     lower = [floor for floor in sorted(floors, reverse=True) if floor < least]
     return [(replace(request, min_accuracy=each), {"min_accuracy": each}) for each in lower]
-
-
-def _offered_error(error: float) -> float:
-    """The smallest number of two significant digits that accepts an error."""
-    return float(_OFFERED_ERROR.create_decimal(repr(error)))
-
-
-def _offered_accuracy(accuracy: float) -> float:
-    """The largest number of three decimals that accepts an accuracy."""
-    return float(Decimal(repr(accuracy)).quantize(_OFFERED_ACCURACY, ROUND_FLOOR))
 
 
 def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFacts | None:

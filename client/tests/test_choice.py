@@ -5,15 +5,14 @@ from typing import Any
 import pytest
 
 from hpcfair.choice import (
-    BuildFacts,
     LoadRequest,
     Selection,
     TargetFacts,
-    accepts,
     best_of,
     best_of_each_class,
     choose,
 )
+from hpcfair.outputlimits import BuildFacts, accepts
 
 NEAR = TargetFacts("near", "x86-64", frozenset({"avx2", "avx512f"}), 30)
 FAR = TargetFacts("far", "x86-64", frozenset({"avx2"}), 20)

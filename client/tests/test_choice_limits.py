@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcfair.choice import (
-    BuildFacts,
     LoadRequest,
     Looser,
     Selection,
@@ -15,8 +14,8 @@ from hpcfair.choice import (
     best_of,
     best_of_each_limit,
     choose,
-    relative_error,
 )
+from hpcfair.outputlimits import BuildFacts, relative_error
 from hpcfair.precisions import TOLERANCES
 
 HERE = TargetFacts("here", "x86-64", frozenset({"avx2"}), 30)

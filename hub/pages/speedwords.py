@@ -1,6 +1,6 @@
 """Measured speed in words. Pure functions; absent values are ""."""
 
-from hpcfair.choice import relative_error
+from hpcfair.outputlimits import relative_error
 from registry.tables import Build
 
 

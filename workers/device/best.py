@@ -2,7 +2,8 @@
 
 from dataclasses import asdict
 
-from hpcfair.choice import BuildFacts, best_of, relative_error
+from hpcfair.choice import best_of
+from hpcfair.outputlimits import BuildFacts, relative_error
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.search_result import SearchResult

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import Any
 
-from hpcfair.choice import accepts
 from hpcfair.measurement.ratio import MARGIN
+from hpcfair.outputlimits import accepts
 from hpcfair.precisions import TOLERANCES
 from workers.engine.search_result import SearchResult
 from workers.engine.trials import Measurement, Trial

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from django.urls import reverse
 
-from hpcfair.choice import relative_error
+from hpcfair.outputlimits import relative_error
 from hub.pages.chart.axis import Axis, error_label, log_axis, plain, time_label
 from hub.pages.chart.figure import (
     Chart,

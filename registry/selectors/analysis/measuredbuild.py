@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Sum
 
-from hpcfair.choice import relative_error
+from hpcfair.outputlimits import relative_error
 from registry.selectors.results.speed import InputShape, batch_of
 from registry.tables import Build, BuildFile, CallSite, MLModel, Record, Revision
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from hpcfair.choice import (
-    BuildFacts,
     LoadRequest,
     TargetFacts,
     best_of,
     best_of_each_class,
     best_of_each_limit,
     choose,
-    is_accepted,
-    relative_error,
 )
+from hpcfair.outputlimits import BuildFacts, is_accepted, relative_error
 from registry.errors import Invalid
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.results.build import with_relations
@@ -28,7 +26,7 @@ from registry.tables import BestBuild, Build, Graph, Ref, Revision, Target
 
 
 @dataclass(frozen=True, slots=True)
-class LooserBuild:
+class FasterBuild:
     """A faster build that a laxer request would bring; ``limits`` as in
     :class:`hpcfair.choice.Looser`."""
 
@@ -50,7 +48,7 @@ class BuildChoice:
     build: Build | None
     reason: str
     others: list[Build] = field(default_factory=list)
-    looser: list[LooserBuild] = field(default_factory=list)
+    looser: list[FasterBuild] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
         published.setdefault(_target_facts(rows[facts.key].target), []).append(facts)
     selection = choose(published, request, inconclusive_classes(revision))
     best = rows[selection.best] if selection.best is not None else None
-    looser = [LooserBuild(rows[each.key], each.limits) for each in selection.looser]
+    looser = [FasterBuild(rows[each.key], each.limits) for each in selection.looser]
     return BuildChoice(best, selection.reason, [rows[key] for key in selection.others], looser)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hpcfair.choice import BuildFacts, best_of_each_class
+from hpcfair.choice import best_of_each_class
+from hpcfair.outputlimits import BuildFacts
 from registry.states import ToleranceClass
 
 

@@ -12,7 +12,7 @@ from registry import schemas
 from registry.errors import Invalid
 from registry.selectors.results.best import (
     BuildChoice,
-    LooserBuild,
+    FasterBuild,
     best_build,
     best_builds,
     best_ratios,
@@ -112,8 +112,8 @@ def test_measured_errors_and_accuracies_are_read(builds: Builds) -> None:
     assert builds.ask("int8", least=0.975).build == exact
     choice = builds.ask()
     assert choice.build == exact
-    assert choice.looser == [LooserBuild(int8, {"tolerance": "int8"})]
-    assert builds.ask(0.001).looser == [LooserBuild(int8, {"tolerance": 0.014})]
+    assert choice.looser == [FasterBuild(int8, {"tolerance": "int8"})]
+    assert builds.ask(0.001).looser == [FasterBuild(int8, {"tolerance": 0.014})]
     assert builds.ask("int8").looser == []
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcfair.choice import BuildFacts, accepts, best_of
+from hpcfair.choice import best_of
+from hpcfair.outputlimits import BuildFacts, accepts
 from registry.selectors.results.speed import (
     InputShape,
     batch_of,

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from hpcfair.choice import relative_error
+from hpcfair.outputlimits import relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.results.acceptance import MinAccuracyField, QueryToleranceField

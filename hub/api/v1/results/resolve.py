@@ -8,7 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from hpcfair.choice import LoadRequest, relative_error
+from hpcfair.choice import LoadRequest
+from hpcfair.outputlimits import relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FileSerializer
 from hub.api.v1.results.acceptance import AcceptanceSerializer, ToleranceField
@@ -23,7 +24,7 @@ from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
 from hub.api.views import ApiView, body_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.best import LooserBuild
+from registry.selectors.results.best import FasterBuild
 from registry.selectors.results.resolution import resolve
 from registry.services.people.usertarget import usertarget_note
 from registry.states import ToleranceClass
@@ -187,7 +188,7 @@ class ResolveView(ApiView):
         )
 
 
-def _looser(builds: Iterable[LooserBuild]) -> list[dict[str, Any]]:
+def _looser(builds: Iterable[FasterBuild]) -> list[dict[str, Any]]:
     """Builds with the limits that bring them, as JSON."""
     return [
         {

@@ -1,0 +1,98 @@
+"""Limits of the outputs of builds: a tolerance class or the largest error, and an accuracy.
+
+Every reader of a best build applies them: the hub, devices and clients.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Final
+
+from hpcfair import reasons
+from hpcfair.precisions import PRECISION_OF, TOLERANCES
+
+_ORDER: list[str] = list(TOLERANCES)
+#: Limits that are offered have two significant digits, accuracies three decimals.
+_OFFERED_ERROR: Final = Context(prec=2, rounding=ROUND_CEILING)
+_OFFERED_ACCURACY: Final = Decimal("0.001")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFacts:
+    """The properties of a build that the rule depends on.
+
+    Attributes:
+        key: Identifies the build; the older of two builds has the smaller key.
+        tolerance: A value of :data:`hpcfair.precisions.TOLERANCES`.
+        ratio: Latency over the baseline's; below 1 is faster.
+        verdict: ``faster``, ``slower``, ``same`` or ``unstable``.
+        relative_error: See :func:`relative_error`; ``None`` if not measured.
+        accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
+        reproduction: Outcome of the newest reproduction; "" if there is none.
+        is_trusted: Whether the device that measured it is trusted.
+        backend: Shown in explanations.
+    """
+
+    key: int
+    tolerance: str
+    ratio: float
+    verdict: str
+    is_baseline: bool = False
+    reproduction: str = ""
+    runtime: str = ""
+    backend: str = ""
+    relative_error: float | None = None
+    accuracy: float | None = None
+    is_trusted: bool = True
+
+    @property
+    def is_proved_faster(self) -> bool:
+        return not self.is_baseline and self.verdict == "faster"
+
+    @property
+    def fault(self) -> str:
+        """A key of :data:`hpcfair.reasons.FAULTS`; "" for a build without a fault."""
+        outcome = self.reproduction if self.reproduction in reasons.FAULTS else ""
+        return outcome if self.is_trusted else reasons.UNTRUSTED
+
+
+def accepts(tolerance: str, other: str) -> bool:
+    """Whether a user who accepts the class ``tolerance`` accepts builds of the class ``other``."""
+    return _ORDER.index(other) <= _ORDER.index(tolerance)
+
+
+def relative_error(tolerance: str, deviation: Mapping[str, float]) -> float | None:
+    """The error of a build that a number limits: the largest relative L2 error of its outputs.
+
+    It is over all inputs on which the limits of its class are checked: the test inputs and, unless
+    the build is quantised, random inputs beside the samples. Returns ``None`` if not measured.
+
+    Args:
+        tolerance: Class of the build.
+        deviation: Figures of the build by name.
+    """
+    error, on_random = deviation.get("relative_l2"), deviation.get("random_relative_l2")
+    if error is None or on_random is None or PRECISION_OF[tolerance].is_quantised:
+        return error
+    return max(error, on_random)
+
+
+def is_accepted(
+    build: BuildFacts, tolerance: str | float, min_accuracy: float | None = None
+) -> bool:
+    """Whether a build's outputs are within the limits of a request."""
+    if min_accuracy is not None and (build.accuracy is None or build.accuracy < min_accuracy):
+        return False
+    if isinstance(tolerance, str):
+        return accepts(tolerance, build.tolerance)
+    return build.relative_error is not None and build.relative_error <= tolerance
+
+
+def offered_error(error: float) -> float:
+    """The smallest number of two significant digits that accepts an error."""
+    return float(_OFFERED_ERROR.create_decimal(repr(error)))
+
+
+def offered_accuracy(accuracy: float) -> float:
+    """The largest number of three decimals that accepts an accuracy."""
+    return float(Decimal(repr(accuracy)).quantize(_OFFERED_ACCURACY, ROUND_FLOOR))
