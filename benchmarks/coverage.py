@@ -136,7 +136,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--backends", help="by default all that are here")
     parser.add_argument("--target", help="of this machine; gpu for its GPU")
     parser.add_argument("--seconds", type=float, help="of one measurement, by default 2")
-    parser.add_argument("--network-s", type=float, default=600.0, help="longest time of a network")
+    parser.add_argument("--network-s", type=float, default=600.0, help="after it, only defaults")
     parser.add_argument("--build-s", type=float, default=180.0, help="longest time of a build")
     parser.add_argument("--busy", action="store_true", help="do not wait for a quiet machine")
     parser.add_argument(

@@ -42,7 +42,7 @@ class CoverageSetup:
 
     Attributes:
         seconds: Of one measurement.
-        network_s: After this time no further configuration of a network is tried.
+        network_s: After this time only defaults are tried.
         build_s: Longest time of one build, or of one run.
         folder: Of results, from which an interrupted run continues.
         faults: Backends that cannot work on this machine, with the reason; filled on the way.
@@ -202,7 +202,8 @@ def _trial(
     if candidate == context.baseline:
         # Entering the context built and checked it.
         return {**start, "outcome": _BUILT, "is_built": True, "detail": "", "ratio": [1.0] * 3}
-    if monotonic() > ends_at:
+    # The default is always tried: a backend that never had its turn would count as no refusal.
+    if number and monotonic() > ends_at:
         return {**start, "outcome": _NOT_TRIED, "detail": "the network's time was up"}
     # Nothing is pruned: what matters first is whether it is right.
     trial = evaluate(context, number, Proposal(candidate, "coverage"), lambda _: inf).trial
