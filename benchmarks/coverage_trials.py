@@ -217,7 +217,8 @@ def _described(trial: Trial) -> Document:
     return {
         "outcome": trial.outcome,
         "is_built": build is not None and build.outcome == _BUILT,
-        "detail": trial.detail,
+        # Further lines are the stack of a crash, with paths of this machine.
+        "detail": trial.detail.partition("\n")[0],
         "tolerance": trial.tolerance,
         "compile_s": build.compile_s if build else None,
         "duration_s": trial.duration_s,
