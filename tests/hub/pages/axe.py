@@ -7,7 +7,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page
 
-#: Rules of colours, which depend on the theme; they take nine tenths of the time.
+#: Rules of colours, which depend on the theme; on large pages they take most of the time.
 _OF_COLOURS = ["color-contrast", "link-in-text-block"]
 #: What a person who cannot see or point meets, without colours: WCAG 2.2 A and AA.
 _RULES = {
@@ -15,13 +15,13 @@ _RULES = {
     "rules": {rule: {"enabled": False} for rule in _OF_COLOURS},
     "resultTypes": ["violations"],
 }
-_COLOURS = {
+COLOURS = {
     "runOnly": {"type": "rule", "values": _OF_COLOURS},
     "resultTypes": ["violations"],
 }
 #: Hides rows, items and tokens of code with the elements, classes and states of an earlier one,
 #: which have its colours: axe-core looks at each of thousands. Rows may be striped.
-_HIDE_ALIKE = """() => {
+HIDE_ALIKE = """() => {
     const seen = new Set();
     const kind = element => [
         element.tagName, ...Array.from(element.attributes)
@@ -79,8 +79,8 @@ def problems_of(page: Page, addresses: Iterable[str]) -> list[str]:
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             page.evaluate(Axe().axe_script)
             problems.extend(faults(page, _RULES))
-            page.evaluate(_HIDE_ALIKE)
-            problems.extend(faults(page, _COLOURS))
+            page.evaluate(HIDE_ALIKE)
+            problems.extend(faults(page, COLOURS))
             page.emulate_media(color_scheme="dark")
-            problems.extend(faults(page, _COLOURS))
+            problems.extend(faults(page, COLOURS))
     return problems

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.hub.pages.axe import faults, problems_of, violations
+from tests.hub.pages.axe import COLOURS, HIDE_ALIKE, faults, problems_of, violations
 from tests.hub.pages.conftest import sign_in
 from tests.programs import needs
 
@@ -37,6 +37,17 @@ def test_axe_would_find_a_fault(loose_page: Page) -> None:
     loose_page.set_content("<html lang=en><title>x</title><main><button></button></main></html>")
     loose_page.evaluate(Axe().axe_script)
     assert "button-name" in faults(loose_page, {})[0]
+
+
+def test_axe_would_find_a_row_that_is_hard_to_read_among_others(loose_page: Page) -> None:
+    rows = "<tr><td>dark</td></tr>" * 6 + '<tr><td class="pale">pale</td></tr>'
+    style = "<style>.pale { color: #bbb; background: #fff; }</style>"
+    loose_page.set_content(f"<html lang=en><title>x</title>{style}<table>{rows}</table></html>")
+    loose_page.evaluate(Axe().axe_script)
+    loose_page.evaluate(HIDE_ALIKE)
+    (problem,) = faults(loose_page, COLOURS)
+    assert "color-contrast" in problem
+    assert loose_page.locator("td:visible").count() == 3
 
 
 def test_a_browser_would_report_a_violation(loose_page: Page) -> None:
