@@ -15,6 +15,7 @@ from benchmarks.networks import network_of
 from benchmarks.report import say
 from hpcfair.isolation.limits import Limits
 from workers.backends import registry
+from workers.backends.normalform import NORMALISER
 from workers.engine.clock import SystemClock
 from workers.engine.errors import ReferenceFailed
 from workers.engine.evaluation import evaluate
@@ -174,6 +175,7 @@ def _context(network: Network, setup: CoverageSetup) -> Iterator[EvaluationConte
         budget=SearchBudget(seconds_per_measurement=setup.seconds),
         limits=Limits(wall_s=setup.build_s),
         reference_backend=setup.reference,
+        normaliser=NORMALISER,
     )
     reference = setup.backends[setup.reference]
     with (

@@ -17,6 +17,7 @@ from examples.models.light import images
 from examples.models.seeding import settle
 from examples.models.text import Bert
 from examples.models.vision import mobilenet_v2, resnet18, ssd_mobilenet
+from workers.backends.normalform import NORMALISER
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, ReferenceFailed
 from workers.engine.evaluation_context import EvaluationContext
@@ -210,7 +211,7 @@ class Laboratory:
         ReferenceFailed if the compiler, or the reference, rejects it."""
         backend = self.backends[compiler]
         assert isinstance(backend, PassBackend)
-        request = TuningRequest(network, self.target, (compiler,))
+        request = TuningRequest(network, self.target, (compiler,), normaliser=NORMALISER)
         menu = backend.menu(network, self.target)
         with (
             tempfile.TemporaryDirectory(prefix="hpcfair-passes-") as scratch,

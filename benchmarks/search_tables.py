@@ -20,6 +20,7 @@ from benchmarks.replay import PROBLEMS
 from benchmarks.report import environment, say
 from benchmarks.tables import FOLDER, Row, Table, write
 from hpcfair.precisions import TOLERANCES, Tolerance
+from workers.backends.normalform import NORMALISER
 from workers.backends.registry import available
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, confirm
@@ -104,7 +105,14 @@ def study_of(
 ) -> Study:
     """The study of a network; the first backend is reference and baseline."""
     first = next(iter(backends))
-    request = TuningRequest(network, target, tuple(backends), _BUDGET, reference_backend=first)
+    request = TuningRequest(
+        network,
+        target,
+        tuple(backends),
+        _BUDGET,
+        reference_backend=first,
+        normaliser=NORMALISER,
+    )
     spaces = {name: backend.space(network, target) for name, backend in backends.items()}
     return Study(model, family, request, backends, spaces)
 

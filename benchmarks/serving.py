@@ -15,6 +15,7 @@ from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
 from hpcfair.precisions import Tolerance
+from workers.backends.normalform import NORMALISER
 from workers.device.best import best_result
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
@@ -83,6 +84,7 @@ class SearchSetup:
                 confirmation_seconds=self.budget_s / 2,
             ),
             reference_backend=self.reference,
+            normaliser=NORMALISER,
         )
 
     def remember(self, network: Network, trials: Sequence[Trial]) -> None:

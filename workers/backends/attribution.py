@@ -111,15 +111,33 @@ def attribute(graph: AttributionGraph, operators: Sequence[Operator]) -> Attribu
     )
 
 
-def _anchor(
-    graph: AttributionGraph, operators: Sequence[Operator], links: list[dict[int, Grade]]
-) -> dict[int, set[int]]:
-    """Operators by the node whose name or output they have; also added to ``links``."""
+def counterparts(graph: AttributionGraph, derived: AttributionGraph) -> list[tuple[int, ...]]:
+    """For each node of a graph that was derived from ``graph``: the nodes of ``graph`` whose name
+    or outputs it has, by position."""
+    by_output, by_name = _tables(graph)
+    sources = []
+    for node in derived.nodes:
+        indices = {_look_up(name, by_output, {}) for name in node.outputs}
+        indices.add(_look_up(node.name, by_name, by_output))
+        sources.append(tuple(sorted(index for index in indices if index is not None)))
+    return sources
+
+
+def _tables(graph: AttributionGraph) -> tuple[dict[str, int], dict[str, int]]:
+    """Nodes by the names of their outputs, and by their own names."""
     by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     by_name: dict[str, int] = {}
     for i, node in enumerate(graph.nodes):
         # Names of several nodes are ambiguous and not used.
         by_name[node.name] = -1 if node.name in by_name or not node.name else i
+    return by_output, by_name
+
+
+def _anchor(
+    graph: AttributionGraph, operators: Sequence[Operator], links: list[dict[int, Grade]]
+) -> dict[int, set[int]]:
+    """Operators by the node whose name or output they have; also added to ``links``."""
+    by_output, by_name = _tables(graph)
     owners: dict[int, set[int]] = {}
     for number, operator in enumerate(operators):
         nodes = {_look_up(name, by_output, {}) for name in operator.outputs}

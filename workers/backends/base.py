@@ -82,6 +82,10 @@ class BaseBackend(ABC):
                 f"Backend {self.name} needs the package {error.name}. {hint}".strip()
             ) from error
 
+    def reads_normal_form(self, options: Options) -> bool:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.reads_normal_form`; every build by default."""
+        return True
+
     def require(self, network: Network, target: TargetSpec) -> None:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.require`; imports the runtime by default."""
         self.probe(target)

@@ -10,6 +10,8 @@ QUANTISED = frozenset(
     }
 )
 
+_UPSAMPLING = ("ConvTranspose", "Resize", "Upsample")
+
 
 def thread_counts(cores: int) -> tuple[str, ...]:
     """Distinct thread counts on this many physical cores, highest first. They are relative to the
@@ -28,6 +30,29 @@ def takes_float32(network: Network) -> bool:
         if spec.dtype.startswith(("float", "bfloat", "double"))
     }
     return floats <= {"float32"}
+
+
+def may_shuffle_channels(network: Network) -> bool:
+    """Whether operators allow channel shuffles before convolutions: a transposition between two
+    reshapes. Attention and detectors have transpositions for other purposes."""
+    operators = network.operators
+    shuffles = operators.get("Reshape", 0) > operators.get("Transpose", 0) > 0
+    return shuffles and "Conv" in operators and not _attends(network)
+
+
+def may_concatenate_channels(network: Network) -> bool:
+    """Whether operators allow concatenations before pointwise convolutions. Those of attention, of
+    computed shapes, and of decoders behind each upsampling are other ones."""
+    operators = network.operators
+    others = sum(operators.get(name, 0) for name in ("Shape", *_UPSAMPLING))
+    return operators.get("Concat", 0) > others and "Conv" in operators and not _attends(network)
+
+
+def _attends(network: Network) -> bool:
+    """Whether the network has attention, which multiplies twice around a softmax."""
+    operators = network.operators
+    products = operators.get("MatMul", 0) + operators.get("Einsum", 0)
+    return "Attention" in operators or ("Softmax" in operators and products > 1)
 
 
 def has_open_dimensions(network: Network) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import GraphFacts
+from workers.backends.normalform import NORMALISER
 from workers.device.errors import JobFailure
 from workers.device.network import formats_of, network_of
 from workers.device.pass_store import (
@@ -107,7 +108,7 @@ class _Study:
     def run(self, network: Network, backends: dict[str, Backend], scratch: Path) -> str:
         """Study the network and recompute the portfolio of its class; returns a summary."""
         name, target = self._backend.name, self._here.spec
-        search = TuningRequest(network, target, (name,), limits=self._limits)
+        search = TuningRequest(network, target, (name,), limits=self._limits, normaliser=NORMALISER)
         reference = backends[search.reference_backend]
         clock, menu = self._clock, self._backend.menu(network, target)
         rows = self._hub.read("pass_trials_of_job", backend=name)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from hpcfair.tickets import FileTicket, JobTicket
 from workers.engine.local import LocalDevice
+from workers.engine.normalform import NormalForm
 from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Backend, Device, EnergyCounter, PhaseTime
 from workers.engine.requests import TuningRequest
@@ -19,6 +20,11 @@ class JobDevice(Device, Protocol):
     @property
     def isolation(self) -> str | None:
         """The weakest isolation level of the child processes so far; ``None`` before the first."""
+        ...
+
+    @property
+    def normal_form(self) -> NormalForm | None:
+        """The normal form of the network; ``None`` before the first build that reads it."""
         ...
 
     def fault_of(self, backend: str) -> str:

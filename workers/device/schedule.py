@@ -1,10 +1,12 @@
 """Schedule jobs: search schedules of a network's workloads, with the trials of all networks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hpcfair.isolation.limits import Limits
+from workers.backends.normalform import NORMALISER
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
@@ -14,7 +16,9 @@ from workers.device.ports import DeviceSettings, Hub
 from workers.device.schedule_store import JobScheduleStore
 from workers.device.toolchain import backends_of, other_machine, versions_of
 from workers.device.workspace import workspace
+from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
+from workers.engine.normalform import make_normal_form, read_paths
 from workers.engine.ports import PhaseTime
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
@@ -50,6 +54,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
         network = network_of(hub, graph, folder / "model")
         hub.progress("workloads", 0, None, "extracting the workloads")
         try:
+            network = _normal_form(hub, network, _limits(settings), folder)
             tasks = _tasks(network, here, _limits(settings), folder)
         except CandidateFailed as failure:
             if failure.outcome != "invalid":
@@ -96,6 +101,17 @@ def write_schedules(
 def schedule_toolchain(versions: dict[str, str]) -> str:
     """The toolchain of schedules: the compiler and its version."""
     return f"apache-tvm {versions['apache-tvm']}"
+
+
+def _normal_form(hub: Hub, network: Network, limits: Limits, folder: Path) -> Network:
+    """The network with its normal form, which the builds of searches are made from."""
+    scratch, out = folder / "normaliser", folder / "normaliser" / "normal"
+    out.mkdir(parents=True)
+    with Child(limits, scratch, read_paths(network)) as child:
+        form = make_normal_form(NORMALISER, network, child, out, limits)
+    if form.note:
+        hub.write("note", message=form.note)
+    return replace(network, normal_path=form.path)
 
 
 def _tasks(network: Network, here: ThisMachine, limits: Limits, folder: Path) -> list[ScheduleTask]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import GraphFacts, JobTicket
+from workers.backends.normalform import NORMALISER
 from workers.backends.registry import reference_for
 from workers.device.best import profiled_results
 from workers.device.errors import JobFailure
@@ -69,6 +70,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             reference_backend=reference_for(here.spec, graph.format),
             baseline_backend=settings.server.backend if settings.server else None,
             banned=frozenset(ticket.banned),
+            normaliser=NORMALISER,
         )
         scratch = folder / "scratch"
         scratch.mkdir()
@@ -90,14 +92,22 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
                 progress=hub.progress,
                 on_interim_result=show if first else None,
             )
-            hub.write("note", message=result.stop_reason)
-            hub.progress("publish", 0, None, "storing builds and records")
+            _write_notes(hub, device, result)
             isolation = device.isolation or "none"
             summary = publish(hub, here, search, key, result, isolation, repeated=repeated)
             # A repetition does not publish the baseline.
             winners = profiled_results(result)[0 if repeated is None else 1 :]
             profile_winners(hub, device, result.tests, winners, folder)
             return summary
+
+
+def _write_notes(hub: Hub, device: JobDevice, result: SearchResult) -> None:
+    """Write into the job's log why the search ended, and what its builds were made from; report
+    the next phase."""
+    hub.write("note", message=result.stop_reason)
+    if device.normal_form is not None and device.normal_form.note:
+        hub.write("note", message=device.normal_form.note)
+    hub.progress("publish", 0, None, "storing builds and records")
 
 
 def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:

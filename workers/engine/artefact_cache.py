@@ -32,13 +32,18 @@ class ArtefactCache:
         self._opening = opening
         self._entries: dict[str, list[_Entry]] = {}
 
-    def put(self, backend: str, options: Options, build: BuildResult) -> None:
-        """Add a build. It is ignored once its files are deleted."""
-        self._entries.setdefault(self._key(backend, options), []).append(_Entry(options, build))
+    def put(self, backend: str, options: Options, source: Path, build: BuildResult) -> None:
+        """Add a build that was made from the file ``source``. It is ignored once its files are
+        deleted."""
+        key = self._key(backend, options, source)
+        self._entries.setdefault(key, []).append(_Entry(options, build))
 
-    def copy(self, backend: str, options: Options, artefact: Path) -> BuildResult | None:
-        """A build for ``options``, copied to the new folder ``artefact``; ``None`` on a miss."""
-        entries = self._entries.get(self._key(backend, options), ())
+    def copy(
+        self, backend: str, options: Options, source: Path, artefact: Path
+    ) -> BuildResult | None:
+        """A build for ``options`` from ``source``, copied to the new folder ``artefact``; ``None``
+        on a miss."""
+        entries = self._entries.get(self._key(backend, options, source), ())
         entry = next((each for each in entries if each.exists), None)
         if entry is None:
             return None
@@ -50,9 +55,10 @@ class ArtefactCache:
         changed = {name: value for name, value in options.items() if name in opening}
         copied = replace(entry.build, directory=artefact, runtime_options=unchanged | changed)
         # The original may be deleted before the copy.
-        self.put(backend, options, copied)
+        self.put(backend, options, source, copied)
         return copied
 
-    def _key(self, backend: str, options: Options) -> str:
+    def _key(self, backend: str, options: Options, source: Path) -> str:
         opening = self._opening[backend]
-        return sha256_of([backend, {n: v for n, v in options.items() if n not in opening}])
+        shaping = {name: value for name, value in options.items() if name not in opening}
+        return sha256_of([backend, shaping, str(source)])

@@ -154,7 +154,7 @@ def peak_rss_bytes() -> int:
 
 def network_from(data: Mapping[str, Any]) -> Network:
     """A network as the worker sent it."""
-    path, schedules = data["samples_path"], data["schedules_path"]
+    path, schedules, normal = data["samples_path"], data["schedules_path"], data["normal_path"]
     return Network(
         **{
             **data,
@@ -169,6 +169,7 @@ def network_from(data: Mapping[str, Any]) -> Network:
             "passes": {name: tuple(lists) for name, lists in data["passes"].items()},
             "samples_path": Path(path) if path is not None else None,
             "schedules_path": Path(schedules) if schedules is not None else None,
+            "normal_path": Path(normal) if normal is not None else None,
         }
     )
 

@@ -30,7 +30,7 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
     ``described`` is supposedly the result of :func:`workers.engine.child_work.build`. Raises
     CandidateFailed if the files or the description are invalid.
     """
-    _check_files(artefact, limits)
+    check_files(artefact, limits)
     try:
         # Also rejects NaN, lone surrogates and endless nesting.
         if len(canonical_json(described)) > _LONGEST_DESCRIPTION:
@@ -60,7 +60,7 @@ def profile_of(described: Any, code: Path, limits: Limits) -> Profile:
     the folder of the kernels' code. Raises CandidateFailed if the files or the description are
     invalid.
     """
-    _check_files(code, limits)
+    check_files(code, limits)
     try:
         if len(canonical_json(described)) > _LONGEST_PROFILE:
             raise protocol_error("the description is too long")
@@ -122,7 +122,7 @@ def _check_result(result: BuildResult, artefact: Path) -> None:
         raise CandidateFailed("invalid", f"the build lacks its entry point {result.entry_point}")
 
 
-def _check_files(artefact: Path, limits: Limits) -> None:
+def check_files(artefact: Path, limits: Limits) -> None:
     """Accept only folders and regular files, of printable names and limited depth and size: they
     are read outside the sandbox afterwards."""
     total, count, pending = 0, 0, [(artefact, 1)]

@@ -4,7 +4,8 @@
 
     scratch/
       1/tmp  1/artefact       a build's child may write here, and read the network
-      2/tmp                   a session's child may write here, and read the build that it opened
+      2/tmp  2/normal         the child that makes the normal form may write here, likewise
+      3/tmp                   a session's child may write here, and read the build that it opened
 """
 
 import shutil
@@ -14,21 +15,21 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
-from hpcfair.isolation.limits import Limits
 from hpcfair.isolation.sandbox import LEVELS
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import profile_of, protocol_error, remove, result_of
 from workers.engine.local_session import WORK, LocalSession
+from workers.engine.normalform import NormalForm, SharedNormalForm, read_paths
 from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.requests import TuningRequest
 from workers.engine.testset import TestSet, received_test_set
-from workers.engine.types import BuildResult, Network, Options, TargetSpec
+from workers.engine.types import BuildResult, Network, Options
 
-_ARTEFACT = "artefact"
+_ARTEFACT, _NORMAL = "artefact", "normal"
 _LONGEST_DETAIL = 4000
 
 
@@ -38,7 +39,7 @@ class LocalDevice:
     Used by one thread, which must outlive it (see :class:`workers.engine.child.Child`).
 
     Args:
-        request: Only its network, target and limits are used.
+        request: Only its network, target, limits and normaliser are used.
         backends: By name. A child process receives only the class and creates its own object.
         scratch: Existing folder; everything created in it is deleted when the device closes.
         counters: Energy counters of the machine.
@@ -59,9 +60,8 @@ class LocalDevice:
     ) -> None:
         self.counters = counters
         self._other = other
-        self._network: Network = request.network
-        self._target: TargetSpec = request.target
-        self._limits: Limits = request.limits
+        self._network, self._target, self._limits = request.network, request.target, request.limits
+        self._shared = SharedNormalForm(request, backends, self._normaliser)
         self._paths = {
             name: f"{type(backend).__module__}:{type(backend).__qualname__}"
             for name, backend in backends.items()
@@ -84,6 +84,11 @@ class LocalDevice:
         for number in range(1, self._folders + 1):
             remove(self._scratch / str(number))
 
+    @property
+    def normal_form(self) -> NormalForm | None:
+        """The normal form of the network; ``None`` before the first build that reads it."""
+        return self._shared.result
+
     def test_set(self, rows: int, seed: int) -> TestSet:
         path = self._network.samples_path
         folder = self._new_folder()
@@ -99,9 +104,8 @@ class LocalDevice:
     def fault_of(self, backend: str) -> str:
         """Why nothing of a backend can be built or opened on this machine; empty if it can."""
         folder = self._new_folder()
-        model = self._network.model_path.parent
         try:
-            with self._builder(backend, folder, model) as child:
+            with self._builder(backend, folder, self._network.model_path.parent) as child:
                 child.call(
                     f"{WORK}:require",
                     backend=self._paths[backend],
@@ -119,13 +123,16 @@ class LocalDevice:
     def build(self, backend: str, options: Options) -> BuildResult:
         folder = self._new_folder()
         artefact = folder / _ARTEFACT
-        if (shared := self._cache.copy(backend, options, artefact)) is not None:
-            return shared
-        artefact.mkdir()
         started = perf_counter()
         try:
-            described = self._build_in_child(folder, backend, options, artefact)
+            network = self._shared.read_by(backend, options)
+            source = network.source_path
+            if (shared := self._cache.copy(backend, options, source, artefact)) is not None:
+                return shared
+            artefact.mkdir()
+            described = self._build_in_child(folder, backend, network, options, artefact)
             build = result_of(described, artefact, self._limits)
+            build = self._shared.recorded_in(build, backend, options)
         except CandidateFailed as failure:
             remove(folder)
             return BuildResult(
@@ -133,7 +140,7 @@ class LocalDevice:
                 compile_s=perf_counter() - started,
                 detail=str(failure)[:_LONGEST_DETAIL],
             )
-        self._cache.put(backend, options, build)
+        self._cache.put(backend, options, source, build)
         return build
 
     def discard(self, build: BuildResult) -> None:
@@ -148,13 +155,14 @@ class LocalDevice:
         folder = self._new_folder()
         code = folder / _ARTEFACT
         code.mkdir()
-        readable = (self._network.model_path.parent, build.directory)
+        network = self._shared.read_for(build)
+        readable = (*read_paths(network), build.directory)
         try:
             with self._runner(folder, *readable, programs=self._programs[backend]) as child:
                 described = child.call(
                     f"{WORK}:profile",
                     backend=self._paths[backend],
-                    network=self._network,
+                    network=network,
                     target=self._target,
                     result=build,
                     inputs=inputs,
@@ -188,15 +196,19 @@ class LocalDevice:
         self._sessions = [*(opened for opened in self._sessions if not opened.is_closed), session]
         return session
 
-    def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
-        model = self._network.model_path.parent
-        samples = self._network.samples_path
-        readable = [model, *([samples] if samples else [])]
-        with self._builder(backend, folder, *readable) as child:
+    def _normaliser(self) -> tuple[Child, Path]:
+        folder = self._new_folder()
+        (folder / _NORMAL).mkdir()
+        return self._child(folder, *read_paths(self._network)), folder / _NORMAL
+
+    def _build_in_child(
+        self, folder: Path, backend: str, network: Network, options: Options, artefact: Path
+    ) -> Any:
+        with self._builder(backend, folder, *read_paths(network)) as child:
             return child.call(
                 f"{WORK}:build",
                 backend=self._paths[backend],
-                network=self._network,
+                network=network,
                 target=self._target,
                 options=options,
                 out=artefact,

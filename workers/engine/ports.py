@@ -38,9 +38,8 @@ class Backend(Protocol):
 
     A backend object is stateless and cheap to create. ``space`` runs in the worker and must not
     import the heavy library; ``build`` and ``load`` run in a limited child process, which receives
-    the backend's dotted path. ``build`` reads ``network.model_path`` and writes only inside
-    ``out``. What a backend cannot do with a network it raises as
-    :class:`workers.engine.errors.InvalidCandidate`, naming operator and reason.
+    the backend's dotted path. ``build`` reads ``network.source_path`` and writes only inside
+    ``out``. What a backend cannot do it raises as InvalidCandidate, naming operator and reason.
 
     Attributes:
         programs: Whether builds start programs, such as a linker. Their children are then allowed
@@ -66,6 +65,11 @@ class Backend(Protocol):
 
     def space(self, network: Network, target: TargetSpec) -> Space:
         """The options worth trying for this network on this target."""
+        ...
+
+    def reads_normal_form(self, options: Options) -> bool:
+        """Whether builds are made from the normal form; not the reference and the baseline, nor
+        builds from other formats than ONNX."""
         ...
 
     def default(self, network: Network, target: TargetSpec) -> Options:
@@ -145,8 +149,7 @@ class Runner(Protocol):
         ``seed``.
 
         Made in a limited child process (:func:`workers.engine.testset.make_test_set`), because the
-        network's file determines what is read and how much is allocated. Raises CandidateFailed,
-        with the failure class, if there is none.
+        network's file determines what is read. Raises CandidateFailed if there is none.
         """
         ...
 

@@ -45,6 +45,9 @@ class TuningRequest:
         baseline_backend: Provides the baseline for latency; ``None``: that of the reference.
         banned: ``sha256`` of candidates that are neither tried nor confirmed, because machines went
             down while they ran. The baseline is always tried, since a search needs it.
+        normaliser: ``module:function`` that writes the normal form of the network in a child
+            process (:mod:`workers.engine.normalform`); ``None``: builds are made from the
+            published file.
     """
 
     network: Network
@@ -57,3 +60,4 @@ class TuningRequest:
     reference_backend: str = "onnxruntime"
     baseline_backend: str | None = None
     banned: frozenset[str] = frozenset()
+    normaliser: str | None = None

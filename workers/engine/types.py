@@ -83,6 +83,8 @@ class Network:
             target, best first, each as a value of the backend's option ``passes``.
         schedules_path: Schedules tuned for this target, in the same private folder as the ONNX
             file (JSON lines, see :mod:`workers.backends.tvm.database`); ``None`` without any.
+        normal_path: The normal form of the ONNX file, in a private folder of its own; ``None`` if
+            builds convert the published file.
     """
 
     model_path: Path
@@ -101,6 +103,12 @@ class Network:
     alternatives: tuple[AlternativeFormat, ...] = ()
     passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     schedules_path: Path | None = None
+    normal_path: Path | None = None
+
+    @property
+    def source_path(self) -> Path:
+        """The file that builds are made from: the normal form, or else the published file."""
+        return self.normal_path or self.model_path
 
 
 @dataclass(frozen=True, slots=True)

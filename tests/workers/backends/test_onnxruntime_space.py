@@ -80,3 +80,30 @@ def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
     cnn = network_of(networks.residual_cnn, tmp_path)
     small, large = (space_of(replace(cnn, macs=m), X86).promising for m in (10**5, 10**8))
     assert (small[0]["threads"], large[0]["threads"]) == ("one", "all")
+
+
+@pytest.mark.parametrize(
+    ("operators", "is_rewritten"),
+    [
+        ({"Conv": 26, "Concat": 8, "Relu": 26}, True),
+        ({"Conv": 5, "LRN": 2}, True),
+        ({"Conv": 56, "Transpose": 16, "Reshape": 33}, True),
+        # The concatenations of a decoder follow upsampling and precede wide convolutions.
+        ({"Conv": 18, "ConvTranspose": 4, "Concat": 4}, False),
+        # The class token of a vision transformer, and its attention.
+        (
+            {"Conv": 1, "Concat": 1, "MatMul": 24, "Softmax": 4, "Transpose": 9, "Reshape": 12},
+            False,
+        ),
+        # A shape that the network computes.
+        ({"Conv": 20, "Shape": 1, "Concat": 1, "Reshape": 1}, False),
+    ],
+)
+def test_rewrites_are_offered_where_operators_allow_one(
+    tmp_path: Path,
+    operators: dict[str, int],
+    *,
+    is_rewritten: bool,
+) -> None:
+    network = replace(network_of(networks.residual_cnn, tmp_path), operators=operators)
+    assert ("rewritten" in values(network, X86, "artefact")) == is_rewritten

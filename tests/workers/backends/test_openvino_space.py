@@ -82,3 +82,20 @@ def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: 
     assert values(replace(mlp, architecture_class="transformer"), X86, "smoothing") == (False, True)
     fixed = tuple(replace(spec, shape=(1, 8)) for spec in mlp.inputs)
     assert values(replace(mlp, inputs=fixed), X86, "shapes") == ()
+
+
+@pytest.mark.parametrize(
+    "operators",
+    [
+        # A vision transformer: attention transposes between reshapes.
+        {"Conv": 1, "MatMul": 24, "Softmax": 4, "Transpose": 9, "Reshape": 12},
+        # A detector: each head is transposed and reshaped.
+        {"Conv": 40, "Transpose": 12, "Reshape": 12},
+        {"Conv": 4, "Reshape": 2},
+    ],
+)
+def test_networks_without_channel_shuffles_are_not_rewritten(
+    tmp_path: Path, operators: dict[str, int]
+) -> None:
+    cnn = networks.write(networks.residual_cnn(), tmp_path / "model")
+    assert values(replace(cnn, operators=operators), X86, "artefact") == ()

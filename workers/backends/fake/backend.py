@@ -67,6 +67,9 @@ class FakeBackend(BaseBackend):
     def require(self, network: Network, target: TargetSpec) -> None:
         """Nothing is required."""
 
+    def reads_normal_form(self, options: Options) -> bool:  # noqa: ARG002
+        return False
+
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         return Space(
             {

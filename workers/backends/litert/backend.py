@@ -29,6 +29,9 @@ class LiteRtBackend(BaseBackend):
         "its benchmark program, which does, is not part of the package"
     )
 
+    def reads_normal_form(self, options: Options) -> bool:  # noqa: ARG002
+        return False
+
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
 

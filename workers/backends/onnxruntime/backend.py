@@ -25,8 +25,11 @@ class OnnxRuntimeBackend(BaseBackend):
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
 
+    def reads_normal_form(self, options: Options) -> bool:
+        return not options.get("default") and options.get("graph_optimization") != "disable"
+
     def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """``InferenceSession(path)`` on the original file."""
+        """``InferenceSession(path)`` on the published file."""
         return dict(DEFAULT)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
@@ -59,7 +62,7 @@ class OnnxRuntimeBackend(BaseBackend):
         self, network: Network, target: TargetSpec, options: Options, out: Path, *, timed: bool
     ) -> tuple[float, str]:
         self.check(network, target, options)
-        path, runtime_options = network.model_path, self.runtime_options(options)
+        path, runtime_options = network.source_path, self.runtime_options(options)
         try:
             if timed:
                 return passes.open_s(path, runtime_options), ""
@@ -95,13 +98,13 @@ def _make(network: Network, target: TargetSpec, options: Options, out: Path) -> 
     if artefact == "onnx":
         from workers.backends.onnxruntime import files  # noqa: PLC0415
 
-        return Artefact(files.copy_model(network.model_path, out), tolerance)
+        return Artefact(files.copy_model(network.source_path, out), tolerance)
     if artefact == "rewritten":
         from workers.backends.onnxruntime import rewrite  # noqa: PLC0415
 
-        provenance = rewrite.save_rewritten(network.model_path, path)
+        provenance = rewrite.save_rewritten(network.source_path, path)
         return Artefact(path.name, tolerance, provenance)
     from workers.backends.onnxruntime import optimize  # noqa: PLC0415
 
-    entry_point, provenance = optimize.save_optimized(network.model_path, out, artefact)
+    entry_point, provenance = optimize.save_optimized(network.source_path, out, artefact)
     return Artefact(entry_point, tolerance, provenance)

@@ -14,6 +14,7 @@ import onnx
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from workers.backends.normalform.opset import raise_opset
 from workers.backends.onnxruntime import stem
 from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
 from workers.backends.onnxruntime.space import BETWEEN, HEAVY
@@ -22,8 +23,6 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.types import Network, Options, TargetSpec
 
-#: The first opset with per-channel weights, which all tools here support.
-_OPSET, _IR_VERSION = 13, 8
 _DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
 _INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
 _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
@@ -105,7 +104,7 @@ def to_float16(
     from onnxruntime.transformers.float16 import convert_float_to_float16  # noqa: PLC0415
 
     _refuse_large(network)
-    model = onnx.load(network.model_path)
+    model = onnx.load(network.source_path)
     onnx.save(convert_float_to_float16(model, keep_io_types=True), out)
     return _described(out, frozenset({"Cast"}))
 
@@ -134,33 +133,12 @@ def _prepare(network: Network, folder: Path) -> Path:
     # The quantiser logs each step to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
     upgraded, prepared = folder / "upgraded.onnx", folder / "prepared.onnx"
-    model = onnx.load(network.model_path)
-    onnx.save(_upgrade(model), upgraded)
+    model = onnx.load(network.source_path)
+    onnx.save(raise_opset(model), upgraded)
     # Symbolic shape inference needs sympy, and calibration by runs gains little from it.
     quant_pre_process(upgraded, prepared, skip_symbolic_shape=True)
     upgraded.unlink()
     return prepared
-
-
-def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same network at opset 13 or later, with weights as constants."""
-    version = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), _OPSET)
-    if version < _OPSET:
-        try:
-            model = onnx.version_converter.convert_version(model, _OPSET)
-        except RuntimeError as error:
-            reason = str(error).rpartition("Assertion")[2].strip() or str(error)
-            raise InvalidCandidate(
-                f"opset {version} cannot be converted to {_OPSET}: {reason}"
-            ) from error
-    # Before IR version 4, weights are also inputs, which a caller could override.
-    weights = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in weights]
-    del model.graph.input[:]
-    model.graph.input.extend(inputs)
-    # The converter writes the newest version, which ONNX Runtime may not support yet.
-    model.ir_version = _IR_VERSION if version < _OPSET else max(model.ir_version, _IR_VERSION)
-    return model
 
 
 def _reduces_range(target: TargetSpec) -> bool:
@@ -179,7 +157,7 @@ def _is_gpu(target: TargetSpec) -> bool:
 
 
 def _refuse_large(network: Network) -> None:
-    size = size_bytes(network.model_path)
+    size = size_bytes(network.source_path)
     if size > MOST_BYTES:
         raise InvalidCandidate(
             f"the network has {size} bytes; conversion supports up to {MOST_BYTES}"

@@ -10,7 +10,13 @@
                              └ float16, bfloat16 (ARM64 processors that gain)
 """
 
-from workers.backends.space import QUANTISED, takes_float32, thread_counts
+from workers.backends.space import (
+    QUANTISED,
+    may_concatenate_channels,
+    may_shuffle_channels,
+    takes_float32,
+    thread_counts,
+)
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -45,8 +51,6 @@ _PROMISING: tuple[Options, ...] = (
 #: MACs below which one thread is faster than two: a second thread starts too late. The example for
 #: handwritten digits takes 30 us on two threads and 27 us on one.
 _SMALL_MACS = 5_000_000
-#: Operators that :mod:`workers.backends.rewrites` rewrites, besides convolutions.
-_REWRITTEN = frozenset({"Concat", "LRN", "Transpose"})
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
 
@@ -140,8 +144,15 @@ def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
     """
     if not operators & _BLOCKED:
         return ("onnx", "optimized", "ort")
-    rewritable = "Conv" in operators and operators & _REWRITTEN and takes_float32(network)
-    return ("onnx", "optimized", "rewritten") if rewritable else ("onnx", "optimized")
+    return ("onnx", "optimized", *(("rewritten",) if _is_rewritable(network) else ()))
+
+
+def _is_rewritable(network: Network) -> bool:
+    """Whether :mod:`workers.backends.rewrites` may find something to rewrite."""
+    if "Conv" not in network.operators or not takes_float32(network):
+        return False
+    normalises = "LRN" in network.operators
+    return normalises or may_concatenate_channels(network) or may_shuffle_channels(network)
 
 
 def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:

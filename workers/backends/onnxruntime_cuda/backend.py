@@ -19,8 +19,11 @@ class OnnxRuntimeCudaBackend(BaseBackend):
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
 
+    def reads_normal_form(self, options: Options) -> bool:
+        return not options.get("default") and options.get("graph_optimization") != "disable"
+
     def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """The provider without options, on the original file."""
+        """The provider without options, on the published file."""
         return dict(DEFAULT)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
@@ -35,7 +38,7 @@ class OnnxRuntimeCudaBackend(BaseBackend):
             return Artefact(path.name, "fp16", provenance | {"tf32": False})
         from workers.backends.onnxruntime import files  # noqa: PLC0415  heavy
 
-        entry_point = files.copy_model(network.model_path, out)
+        entry_point = files.copy_model(network.source_path, out)
         tf32 = bool(options.get("tf32", options["default"])) and has_tf32(target)
         # TF32 has the mantissa of float16, and so its rounding error.
         return Artefact(entry_point, "fp16" if tf32 else "exact", {"tf32": tf32})

@@ -52,9 +52,9 @@ def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
     from workers.backends.openvino.rewrite import save_rewritten  # noqa: PLC0415
 
     with TemporaryDirectory() as scratch:
-        path = Path(scratch) / network.model_path.name
-        provenance = save_rewritten(network.model_path, path)
-        return read_onnx(replace(network, model_path=path)), provenance
+        path = Path(scratch) / network.source_path.name
+        provenance = save_rewritten(network.source_path, path)
+        return read_onnx(replace(network, normal_path=path)), provenance
 
 
 def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[str, int]:

@@ -44,7 +44,7 @@ class ExecutedOperator:
 def read_onnx(network: Network) -> Any:
     """Read the network with OpenVINO's frontend for ONNX. Raises InvalidCandidate, which names the
     operator, if the frontend or the CPU does not support one."""
-    path = network.model_path
+    path = network.source_path
     try:
         # Explicit, because OpenVINO would otherwise try each of its formats on the bytes.
         frontend = ov.frontend.FrontEndManager().load_by_framework("onnx")

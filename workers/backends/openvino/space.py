@@ -10,7 +10,13 @@
               └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
 """
 
-from workers.backends.space import QUANTISED, has_open_dimensions, takes_float32, thread_counts
+from workers.backends.space import (
+    QUANTISED,
+    has_open_dimensions,
+    may_shuffle_channels,
+    takes_float32,
+    thread_counts,
+)
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -24,8 +30,6 @@ _HEAVY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "R
 #: Operators that NNCF quantises.
 _QUANTISABLE = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 _TRANSFORMER = "transformer"
-#: Operators of a channel shuffle, and the operator it is folded into.
-_SHUFFLE = frozenset({"Reshape", "Transpose", "Conv"})
 #: With static shapes the compiler chooses layouts once. The preset "mixed" keeps activations
 #: unsigned, as the dot product instructions of x86-64 require.
 _FAST: Options = {"pinning": True, "shapes": "static"}
@@ -62,7 +66,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         parameters["pinning"] = Conditional("threads", several, Flag())
     if has_open_dimensions(network):
         parameters["shapes"] = Choice(("dynamic", "static"))
-    if network.operators.keys() >= _SHUFFLE and precisions != ("float32",):
+    if may_shuffle_channels(network) and precisions != ("float32",):
         parameters["artefact"] = Choice(("onnx", "rewritten"))
     if "int8" in precisions:
         parameters["preset"] = _of_int8(Choice(("performance", "mixed")))

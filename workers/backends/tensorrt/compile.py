@@ -46,7 +46,7 @@ def compile_engine(
     if plan is None:
         raise InvalidCandidate(f"TensorRT builds no engine: {log.reason()}")
     path.write_bytes(bytes(plan))
-    if source != network.model_path:
+    if source != network.source_path:
         source.unlink()
     sizes = {name: list(sizes) for name, sizes in ranges.items()}
     # TensorRT selects kernels by timing them, so builds are not reproducible.
@@ -64,7 +64,7 @@ def _converted(
             how: Options = {"per_channel": True, "quantize": "heavy"}
             return path, quantize.quantize_static(network, target, how, path)
         case _:
-            return network.model_path, {}
+            return network.source_path, {}
 
 
 def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:

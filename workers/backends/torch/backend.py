@@ -34,6 +34,9 @@ class TorchBackend(BaseBackend):
             )
         super().require(network, target)
 
+    def reads_normal_form(self, options: Options) -> bool:  # noqa: ARG002
+        return False
+
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         return space_of(target)
 

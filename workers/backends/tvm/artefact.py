@@ -34,7 +34,7 @@ def write(
     Raises InvalidCandidate, which gives the step and the reason, if TVM cannot compile it.
     """
     records = records_of(network, options)
-    if _size(network.model_path) > MOST_BYTES:
+    if _size(network.source_path) > MOST_BYTES:
         raise InvalidCandidate(f"libraries of TVM support weights of up to {MOST_BYTES} bytes")
     pipeline = pipeline_of(str(options["passes"]))
     started = perf_counter()
@@ -84,7 +84,7 @@ def records_of(network: Network, options: Options) -> dict[str, DatabaseRecord]:
 def imported_of(network: Network, options: Options) -> Any:
     """The imported network, with static shapes if the options ask for them."""
     sizes = open_sizes(network) if options["shapes"] == FIXED else None
-    return import_model(network.model_path, network.inputs, sizes)
+    return import_model(network.source_path, network.inputs, sizes)
 
 
 def signature_of(network: Network, options: Options) -> dict[str, Any]:

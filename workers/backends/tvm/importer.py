@@ -22,12 +22,14 @@ from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_conver
 
 from workers.backends.tvm.errors import reason_of
 from workers.backends.tvm.owners import rename
+from workers.backends.tvm.recurrent import Recurrence
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import TensorSpec
 
 #: Domains whose operators TVM's importer identifies by name alone.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
 _TAKE, _RELU = Op.get("relax.take"), Op.get("relax.nn.relu")
+_RECURRENT = {"LSTM": Recurrence.lstm, "GRU": Recurrence.gru}
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
 
 
@@ -98,6 +100,9 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
             for name in (f"lv{number}" for number in range(low + 1, high))
         }
 
+    def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
+        """Nothing: :func:`_check` knows the operators that this class adds."""
+
     def _convert_operator(
         self, op_name: str, inputs: list[Any], attrs: dict[str, Any], opset: int
     ) -> Any:
@@ -123,6 +128,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         if op_name == "Dropout" and attrs["tvm_custom"]["num_outputs"] == 1:
             # The importer copies the input, and creates a mask that ConvertLayout fails on.
             return inputs[0]
+        if op_name in _RECURRENT:
+            return _RECURRENT[op_name](Recurrence(self.bb, inputs, attrs))
         if op_name == "Sum":
             # The importer stacks all inputs in memory first.
             return reduce(lambda one, other: self.bb.normalize(relax.op.add(one, other)), inputs)
@@ -187,7 +194,7 @@ def _check(model: onnx.ModelProto) -> None:
             raise InvalidCandidate(
                 f"TVM has no operator {node.op_type} of the domain {node.domain!r}"
             )
-        if node.op_type not in supported and node.op_type not in {"If", "Constant"}:
+        if node.op_type not in supported and node.op_type not in {"If", "Constant", *_RECURRENT}:
             raise InvalidCandidate(f"TVM has no operator {node.op_type}")
 
 

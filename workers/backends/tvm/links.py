@@ -2,12 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
 
+from workers.backends.attribution import counterparts, read_graph
 from workers.backends.tvm.provenance import Site
 from workers.engine.profile import NodeLink
+
+
+def published_sites(published: Path, source: Path, sites: Sequence[Site]) -> list[Site]:
+    """Sites of a network that was imported from ``source``, with the nodes of the published file as
+    owners."""
+    if source == published:
+        return list(sites)
+    nodes = counterparts(read_graph(published), read_graph(source))
+    return [
+        replace(site, owners=tuple(sorted({at for owner in site.owners for at in nodes[owner]})))
+        for site in sites
+    ]
 
 
 def links_of(path: Path, sites: Sequence[Site]) -> tuple[list[tuple[NodeLink, ...]], list[int]]:

@@ -22,7 +22,7 @@ from workers.backends.tvm import code
 from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.artefact import imported_of, records_of
 from workers.backends.tvm.database import DatabaseRecord, workload_key
-from workers.backends.tvm.links import links_of
+from workers.backends.tvm.links import links_of, published_sites
 from workers.backends.tvm.loops import decisions_of
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of
@@ -65,7 +65,8 @@ def profile(
     log, total_ns = timed(runtime, inputs)
     if [name for name, _ in log] != [name for name, _ in again.called]:
         raise InvalidCandidate("the build calls other functions than the recompiled network")
-    links, folded = links_of(network.model_path, again.sites)
+    sites = published_sites(network.model_path, network.source_path, again.sites)
+    links, folded = links_of(network.model_path, sites)
     return Profile(
         method=f"VirtualMachine.set_instrument of TVM {tvm.__version__}, each call",
         total_ns=total_ns,

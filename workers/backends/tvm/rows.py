@@ -38,7 +38,7 @@ def _independent(network: Network, name: str) -> bool:
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = ort.InferenceSession(
-            network.model_path, settings, providers=["CPUExecutionProvider"]
+            network.source_path, settings, providers=["CPUExecutionProvider"]
         )
         inputs = random_inputs(several, _SEED)
         together = session.run(None, inputs)

@@ -20,6 +20,7 @@ from hpcfair.runtimes.tvm import SIGNATURE
 from workers.backends.tvm.rpcserver import RpcConnection, RpcServer
 from workers.engine.errors import CandidateFailed, InfrastructureFailed
 from workers.engine.local import LocalDevice
+from workers.engine.normalform import NormalForm
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.requests import TuningRequest
@@ -67,6 +68,10 @@ class RpcDevice:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
         self._here.__exit__()
+
+    @property
+    def normal_form(self) -> NormalForm | None:
+        return self._here.normal_form
 
     def test_set(self, rows: int, seed: int) -> TestSet:
         return self._here.test_set(rows, seed)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from workers.engine.handover import protocol_error, remove
 from workers.engine.local import LocalDevice
+from workers.engine.normalform import read_paths
 from workers.engine.ports import Device
 from workers.engine.types import Options
 
@@ -34,7 +35,8 @@ class CompilingDevice(Device, Protocol):
     def rehearse_each(
         self, backend: str, sequence: Sequence[Options], *, timed: bool
     ) -> list[CompileOutcome]:
-        """Compile candidates one after another in one child process.
+        """Compile candidates one after another in one child process. All of them are made from the
+        same file, the normal form or the published one.
 
         ``timed`` requests the durations; otherwise only the fingerprints are needed. Raises
         CandidateFailed, with the failure class, if the child ended badly.
@@ -51,15 +53,13 @@ class LocalCompiler(LocalDevice):
         folder = self._new_folder()
         out = folder / "artefact"
         out.mkdir()
-        readable = [self._network.model_path.parent]
-        if self._network.samples_path:
-            readable.append(self._network.samples_path)
+        network = self._shared.read_by(backend, sequence[0])
         try:
-            with self._builder(backend, folder, *readable) as child:
+            with self._builder(backend, folder, *read_paths(network)) as child:
                 results = child.call(
                     "workers.engine.passes.child_work:rehearse_each",
                     backend=self._paths[backend],
-                    network=self._network,
+                    network=network,
                     target=self._target,
                     sequence=list(sequence),
                     timed=timed,

@@ -99,6 +99,8 @@ class DevicePassEvaluator:
         self._close()
 
     def fingerprints(self, values: Sequence[str]) -> list[str]:
+        if not values:
+            return []
         try:
             candidates = [self._menu.candidate(value) for value in values]
             compiled = self._device.rehearse_each(self._backend, candidates, timed=False)

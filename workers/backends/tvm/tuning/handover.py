@@ -9,6 +9,7 @@ import numpy as np
 from hpcfair.isolation.limits import Limits
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
+from workers.engine.normalform import read_paths
 from workers.engine.schedules.types import ScheduleCandidate, ScheduleTask
 from workers.engine.types import Network, TargetSpec
 
@@ -30,7 +31,7 @@ def tasks_of(
         f"{PACKAGE}.extract:tasks",
         limits=limits,
         workspace=scratch,
-        readable=[network.model_path.parent],
+        readable=read_paths(network),
         network=network,
         target=target,
         passes=passes,

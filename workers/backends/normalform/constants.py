@@ -1,0 +1,31 @@
+"""Folds constants and replaces operators by simpler equal ones, by ONNX Script's optimiser.
+
+PyTorch's exporter applies the same optimiser to what it writes, so its graphs hardly change. It
+helps with other exporters: shapes that are computed although they are known, sequences, casts to
+the same type, branches with a constant condition.
+"""
+
+import onnx
+import onnx_ir as ir
+from onnx import shape_inference
+from onnxscript import optimizer
+
+#: Elements of a tensor that is folded, and of the result. Larger ones would make files grow, and
+#: runtimes fold them when they open a file.
+_MOST_INPUT, _MOST_OUTPUT = 2**13, 2**16
+
+
+def fold_constants(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with folded constants. Nodes and values that remain keep their names."""
+    # The optimiser itself infers sizes node by node, without the values of shapes.
+    converted = ir.from_proto(shape_inference.infer_shapes(model, data_prop=True))
+    optimizer.optimize_ir(
+        converted, input_size_limit=_MOST_INPUT, output_size_limit=_MOST_OUTPUT, inline=False
+    )
+    result = ir.to_proto(converted)
+    # Profiles link nodes by names: an invented one could be that of another node.
+    names = {node.name for node in model.graph.node}
+    for node in result.graph.node:
+        if node.name not in names:
+            node.ClearField("name")
+    return result
