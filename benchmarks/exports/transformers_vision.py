@@ -115,12 +115,13 @@ def mobilenet_v2(chance: random.Random) -> TorchModel:
 
 
 def efficientnet(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
+    size, width = chance.choice((96, 128)), chance.choice((0.5, 0.75))
     config = hf.EfficientNetConfig(
         image_size=size,
-        width_coefficient=chance.choice((0.5, 0.75)),
+        width_coefficient=width,
         depth_coefficient=0.5,
-        hidden_dim=320,
+        # Of the last convolution, which is scaled like the others.
+        hidden_dim=int(1280 * width),
         **_LABELS,
     )
     model = hf.EfficientNetForImageClassification(config)
