@@ -8,10 +8,12 @@ from typing import Any
 from hub.pages.listing import listing
 from registry.errors import NotFound
 from registry.kernels.assembly import MachineLoop, machine_loops
+from registry.kernels.looplinks import link_loops
 from registry.kernels.tir import KernelLoop
 from registry.selectors.analysis.groupevidence import GroupEvidence
 from registry.selectors.analysis.kernelcode import kernel_text, kinds_of, loop_decisions
 from registry.selectors.analysis.scheduledecision import ScheduleDecision, decisions_of
+from registry.tables import Kernel
 
 _MOST_MACHINE_LOOPS = 12
 #: The part of a split loop that the compiler numbers; the title of a loop without a name.
@@ -41,29 +43,44 @@ class LoopRow:
         return " ".join(map(str, [*keys, *([self.unroll.instruction] if self.unroll else [])]))
 
 
+@dataclass(frozen=True, slots=True)
+class MachineLoopRow:
+    """A loop of the machine code on a page, with the loop of the nest that it came from, if that is
+    certain."""
+
+    machine: MachineLoop
+    origin: LoopRow | None
+
+
 def loops_context(facts: GroupEvidence) -> dict[str, Any]:
     """Rows of the loops of a group's kernel, and its loop nest; empty if it has none."""
     kernel = facts.group.site.kernel
     if kernel is None or not facts.loops:
         return {}
-    stored = loop_decisions(kernel)
-    decisions = {one.instruction: one for one in _named(decisions_of(kernel), stored)}
-    # Stored for the same text; if not, decisions would be shown at wrong loops.
-    fits = [one.get("name") for one in stored] == [loop.name for loop in facts.loops]
-    rows = [
-        _row(loop, stored[loop.number] if fits else {}, decisions, facts.evidence.lanes)
-        for loop in facts.loops
-    ]
+    rows, has_decisions = _rows(kernel, facts)
     return {
         "rows": rows,
         "units": sum(loop.extent == 1 for loop in facts.loops),
-        "has_decisions": fits and bool(stored),
+        "has_decisions": has_decisions,
         "used": sorted(
             {one.instruction: one for row in rows for one, _ in row.decisions}.values(),
             key=lambda one: one.instruction,
         ),
         "listing": listing("tir", kernel_text(kernel, "tir").text, _lines_of(facts.loops)),
     }
+
+
+def _rows(kernel: Kernel, facts: GroupEvidence) -> tuple[list[LoopRow], bool]:
+    """Rows of the loops of a kernel, and whether they have their decisions."""
+    stored = loop_decisions(kernel)
+    decisions = {one.instruction: one for one in _named(decisions_of(kernel), stored)}
+    # Stored for the same text; if not, decisions would be shown at wrong loops.
+    fits = [one.get("name") for one in stored] == [loop.name for loop in facts.loops]
+    lanes = facts.evidence.lanes
+    rows = [
+        _row(loop, stored[loop.number] if fits else {}, decisions, lanes) for loop in facts.loops
+    ]
+    return rows, fits and bool(stored)
 
 
 def _named(
@@ -130,20 +147,51 @@ def code_context(facts: GroupEvidence, tab: str, kind: str) -> dict[str, Any]:
     loops = _lines_of(facts.loops) if kind == "tir" else {}
     context: dict[str, Any] = {"kinds": kinds, "kind": kind}
     if tab == "asm":
-        machine = _busy(machine_loops(code.text))
+        rows = _machine_rows(kernel, facts, code.text)
+        machine = [row.machine for row in rows]
         inner = [one for one in machine if not any(_within(other, one) for other in machine)]
         hottest = max(inner, key=lambda one: one.mix.packed + one.mix.scalar, default=None)
-        context |= {"mix": facts.mix, "machine_loops": machine, "hottest_loop": hottest}
+        context |= {"mix": facts.mix, "machine_loops": rows, "hottest_loop": hottest}
         for number, one in enumerate(machine):
             loops |= {line: [number] for line in range(one.line, one.last_line + 1)}
+        if any(row.origin for row in rows):
+            nest = kernel_text(kernel, "tir").text
+            context["nest"] = listing("tir", nest, _nest_lines(facts.loops, rows))
     return context | {"listing": listing(kind, code.text, loops, is_cut=code.is_cut)}
+
+
+def _machine_rows(kernel: Kernel, facts: GroupEvidence, assembly: str) -> list[MachineLoopRow]:
+    """The loops of the machine code that compute, inner ones after those around them."""
+    machine = machine_loops(assembly)
+    rows, _ = _rows(kernel, facts)
+    links: dict[int, int] = {}
+    if rows and "llvm" in kinds_of(kernel):
+        links = link_loops(machine, kernel_text(kernel, "llvm").text, facts.loops)
+    busy = [
+        MachineLoopRow(one, rows[links[at]] if at in links else None)
+        for at, one in enumerate(machine)
+        if one.mix.packed or one.mix.scalar
+    ]
+    return busy[:_MOST_MACHINE_LOOPS]
+
+
+def _nest_lines(
+    loops: Sequence[KernelLoop], rows: Sequence[MachineLoopRow]
+) -> dict[int, list[int]]:
+    """The machine loops of each line of the loop nest: those that came from the innermost loop
+    around the line that has any."""
+    machine: dict[int, list[int]] = {}
+    for number, row in enumerate(rows):
+        if row.origin:
+            machine.setdefault(row.origin.loop.number, []).append(number)
+    return {
+        line: machine[loop.number]
+        # Inner loops come later and replace those around them.
+        for loop in loops
+        if loop.number in machine
+        for line in range(loop.line, loop.last_line + 1)
+    }
 
 
 def _within(one: MachineLoop, other: MachineLoop) -> bool:
     return other.line <= one.line and one.last_line <= other.last_line and one != other
-
-
-def _busy(loops: Sequence[MachineLoop]) -> list[MachineLoop]:
-    """Loops with arithmetic, in the order of the text: inner ones come after those around them."""
-    busy = [one for one in loops if one.mix.packed or one.mix.scalar]
-    return busy[:_MOST_MACHINE_LOOPS]

@@ -1,7 +1,7 @@
 """Counts the instructions of a kernel's assembly by vector width, and finds its loops.
 
-A loop is a backward branch to a label. Such loops are the machine's; which loop of the kernel's
-text they came from is not stated, because the compiler gives all instructions source line 0.
+A loop is a backward branch to a label. Which loop of the kernel's text it came from is not in the
+assembly; see :mod:`registry.kernels.looplinks`.
 """
 
 import re
@@ -14,6 +14,8 @@ Architecture = Literal["x86-64", "arm64", "other"]
 
 _INSTRUCTION = re.compile(r"^\s+([a-z][a-z0-9.]*)(?:\s+(.*))?$")
 _LABEL = re.compile(r"^([.\w$]+):")
+#: Labels inside functions and of data; the others are those of functions, some of them private.
+_INNER = re.compile(r"^\.L(?:BB|CPI|JTI|tmp|func_|debug_)")
 #: Arithmetic on packed floating-point numbers, and dot products of integers.
 _PACKED = re.compile(
     r"^v?(?:fn?m(?:add|sub)\d*|add|sub|mul|div|max|min|sqrt|dpb\w*)(?:p[sdh]|pbf16)$"
@@ -50,9 +52,11 @@ class InstructionMix:
 
 @dataclass(frozen=True, slots=True)
 class MachineLoop:
-    """A loop of the machine code: lines from 1, both inclusive, and nesting depth from 0."""
+    """A loop of the machine code, in a function: lines from 1, both inclusive, and nesting depth
+    from 0."""
 
     label: str
+    function: str
     line: int
     last_line: int
     depth: int
@@ -79,10 +83,13 @@ def machine_loops(text: str) -> list[MachineLoop]:
     architecture = architecture_of(text)
     lines = text.splitlines()
     labels: dict[str, int] = {}
+    functions: dict[str, str] = {}
     ends: dict[str, int] = {}
+    function = ""
     for number, line in enumerate(lines, 1):
         if label := _LABEL.match(line):
-            labels[label[1]] = number
+            function = function if _INNER.match(label[1]) else label[1]
+            labels[label[1]], functions[label[1]] = number, function
         elif (match := _INSTRUCTION.match(line)) and _JUMP.match(match[1]):
             place = (match[2] or "").split("#")[0].split(",")[-1].strip()
             if labels.get(place, number) < number:
@@ -94,6 +101,7 @@ def machine_loops(text: str) -> list[MachineLoop]:
     return [
         MachineLoop(
             label=label,
+            function=functions[label],
             line=start,
             last_line=end,
             depth=sum(

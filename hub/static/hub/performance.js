@@ -39,9 +39,11 @@
   // Marks in one part of the inspector what belongs to what is pointed at, or reached by a key, in another.
   const split = (text) => (text ? text.split(" ") : []);
   const SVG = "http://www.w3.org/2000/svg";
+  // The code that the loops of a box belong to; assembly has that of the loop nest beside it.
+  const listing = (box) => box.querySelector(":scope > [data-listing]");
   const clear = (box) => {
     for (const one of box.querySelectorAll(".on, .here")) one.classList.remove("on", "here");
-    box.querySelector("[data-ruler]")?.replaceChildren();
+    for (const ruler of box.querySelectorAll("[data-ruler]")) ruler.replaceChildren();
   };
   const mark = (box, loops, decisions) => {
     const lines = [];
@@ -58,9 +60,9 @@
     for (const line of box.querySelectorAll(".code-line[data-loops]")) {
       const on = split(line.dataset.loops).some((one) => loops.has(one));
       line.classList.toggle("on", on);
-      if (on) lines.push(Number(line.dataset.line));
+      if (on && listing(box).contains(line)) lines.push(Number(line.dataset.line));
     }
-    const ruler = box.querySelector("[data-ruler]");
+    const ruler = listing(box)?.querySelector("[data-ruler]");
     if (!ruler) return lines;
     const height = Math.max(ruler.viewBox.baseVal.height / 200, 1);
     ruler.replaceChildren(...lines.map((line) => {
@@ -72,12 +74,17 @@
     }));
     return lines;
   };
-  const reveal = (box, line) => {
-    const element = box.querySelector(`.code-line[data-line="${line}"]`);
+  const reveal = (element) => {
     const code = element?.closest(".code");
     if (!code) return;
     const top = element.getBoundingClientRect().top - code.getBoundingClientRect().top;
     if (top < 0 || top > code.clientHeight - 40) code.scrollTop += top - code.clientHeight / 3;
+  };
+  const revealLine = (box, line) => reveal(listing(box)?.querySelector(`.code-line[data-line="${line}"]`));
+  // Scrolls all code to its first marked line, except what the element is in.
+  const revealMarks = (box, element) => {
+    for (const code of box.querySelectorAll(".code"))
+      if (!code.contains(element)) reveal(code.querySelector(".code-line.on"));
   };
   const say = (text) => {
     const status = document.querySelector("[data-linked-status]");
@@ -109,7 +116,8 @@
       at = to;
       markOf(box, rows[at]);
       rows[at].scrollIntoView({ block: "nearest" });
-      reveal(box, rows[at].dataset.lines);
+      revealMarks(box, rows[at]);
+      revealLine(box, rows[at].dataset.lines);
       say(words(rows[at]));
     });
   };
@@ -123,7 +131,8 @@
       at = to;
       markOf(box, lines[at]);
       lines[at].classList.add("here");
-      reveal(box, lines[at].dataset.line);
+      reveal(lines[at]);
+      revealMarks(box, lines[at]);
       const row = box.querySelector("tr.on");
       say(`Line ${at + 1}: ${lines[at].textContent.trim()}${row ? `. Loop ${words(row)}` : ""}`);
     });
@@ -134,11 +143,11 @@
       box.addEventListener("mouseover", ({ target }) => markOf(box, target));
       box.addEventListener("mouseleave", () => clear(box));
       box.addEventListener("click", ({ target }) => {
-        const lines = markOf(box, target);
-        if (lines.length && !target.closest(".code")) reveal(box, lines[0]);
+        markOf(box, target);
+        revealMarks(box, target);
       });
       const start = box.querySelector(`tr[data-lines="${box.dataset.start}"]`);
-      if (start) { markOf(box, start); reveal(box, box.dataset.start); }
+      if (start) { markOf(box, start); revealMarks(box, start); revealLine(box, box.dataset.start); }
       for (const list of box.querySelectorAll("[data-linked-list]")) walkLoops(box, list);
       for (const code of box.querySelectorAll("pre.code")) walkLines(box, code);
     }

@@ -112,6 +112,22 @@ def test_loops_name_the_decisions_that_made_them(client: Client, builds: list[Bu
     assert re.search(r'class="code-line" data-line="8" data-loops="1 2"', content)
 
 
+def test_machine_loops_name_the_loop_and_the_decisions_behind_them(
+    client: Client, builds: list[Build]
+) -> None:
+    page = client.get(f"/alice/stars/perf/groups/1?build={builds[1].uuid}&tab=asm")
+    content = page.content.decode()
+    rows = re.findall(r'<tr data-loop="\d".*?</tr>', content, re.DOTALL)
+    texts = [re.sub(r"<[^>]+>", " ", row) for row in rows]
+    assert [".LBB0_1" in texts[0], ".LBB0_2" in texts[1], ".LBB0_3" in texts[2]] == [True] * 3
+    assert re.search(r"\bi_1\b.*tile of i", texts[0])
+    assert re.search(r"\bk\b", texts[1])
+    assert "not certain" in texts[2]
+    # Lines of the loop nest are marked together with the instructions that they became.
+    assert re.search(r'class="code-line" data-line="9" data-loops="1"', content)
+    assert re.search(r'class="code-line" data-line="8" data-loops="0"', content)
+
+
 def test_peers_say_who_wins_and_in_which_precision(client: Client, builds: list[Build]) -> None:
     page = text_of(client, f"/alice/stars/perf/groups/1?build={builds[1].uuid}&tab=peers")
     assert "onnxruntime exact is the fastest: 500 ns against 700 ns" in page

@@ -10,7 +10,7 @@ from registry.services.storage.blob import blob_store_bytes
 from registry.services.work.attempt import job_succeed
 from registry.tables import Build, Device, Roof, RoofSet
 from tests.registry import shopfloor
-from tests.registry.kernels.scripts import TIR, X86
+from tests.registry.kernels.scripts import LLVM, TIR, X86
 from tests.registry.shopfloor import Floor, call_site
 
 WORKLOAD, OTHER_WORKLOAD = "c" * 64, "d" * 64
@@ -57,7 +57,7 @@ def kernel(symbol: str, workload: str = "", **more: Any) -> dict[str, Any]:
 def planted() -> dict[str, Any]:
     """A profile of 1000 ns: a slow tuned kernel, an untuned one called twice, a conversion, a call
     without nodes, another precision; 100 ns pass between the calls. Node 4 was folded."""
-    texts = code(tir=TIR, asm=X86, loops=json.dumps(LOOPS))
+    texts = code(tir=TIR, asm=X86, llvm=LLVM, loops=json.dumps(LOOPS))
     return {
         "method": "planted",
         "total_ns": 1000,

@@ -110,7 +110,7 @@ def test_a_schedule_is_put_into_words(build: Build) -> None:
 
 def test_code_is_read_from_its_blob(build: Build) -> None:
     kernel = Kernel.objects.get(symbol="slow")
-    assert kinds_of(kernel) == ["tir", "asm"]
+    assert kinds_of(kernel) == ["tir", "asm", "llvm"]
     assert kernel_text(kernel, "tir").text == TIR
     assert [loop["name"] for loop in loop_decisions(kernel)] == [
         "i_0", "j_0", "i_1", "k", "j_1", "j",

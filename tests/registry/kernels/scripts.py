@@ -48,6 +48,39 @@ X86 = """__tvm_ffi_kernel:
 	retq
 """
 
+#: The IR of :data:`X86`, from :data:`TIR`: loops over ``i_1`` and ``k``, then one of LLVM's own.
+LLVM = """define dllexport i32 @__tvm_ffi_kernel(ptr %a, i32 %n) local_unnamed_addr #0 {
+entry:
+  br label %for_body_i_1
+
+for_body_i_1:                                     ; preds = %entry, %for_end_k
+  %i_17 = phi i32 [ 0, %entry ], [ %next, %for_end_k ]
+  br label %for_begin_j_1.preheader
+
+for_begin_j_1.preheader:                          ; preds = %for_body_i_1, %for_begin_j_1.preheader
+  %indvars.iv = phi i64 [ 0, %for_body_i_1 ], [ %indvars.iv.next, %for_begin_j_1.preheader ]
+  %1 = tail call <16 x float> @llvm.fmuladd.v16f32(<16 x float> %x, <16 x float> %y, <16 x float> %z)
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %done = icmp eq i64 %indvars.iv.next, 32
+  br i1 %done, label %for_end_k, label %for_begin_j_1.preheader, !prof !3
+
+for_end_k:                                        ; preds = %for_begin_j_1.preheader
+  %next = add nuw nsw i32 %i_17, 1
+  %last = icmp eq i32 %next, 8
+  br i1 %last, label %vector.body, label %for_body_i_1, !prof !3
+
+vector.body:                                      ; preds = %for_end_k, %vector.body
+  %index = phi i64 [ 0, %for_end_k ], [ %index.next, %vector.body ]
+  %2 = fadd float %u, %v
+  %index.next = add nuw i64 %index, 1
+  %end = icmp eq i64 %index.next, 5
+  br i1 %end, label %exit, label %vector.body
+
+exit:                                             ; preds = %vector.body
+  ret i32 0
+}
+"""  # noqa: E501  as LLVM writes it
+
 ARM = """kernel:
 .LBB0_1:
 	ldr	q1, [x1], #16
