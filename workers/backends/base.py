@@ -47,7 +47,7 @@ class BaseBackend(ABC):
         name: Key in the table of backends, and name of the runtime that opens the artefacts.
         packages: Distributions that shape the artefacts; their versions are the toolchain.
         no_profile: Why builds cannot be profiled; used where :meth:`profile` is not overridden.
-        programs, opening: See :class:`~workers.engine.ports.Backend`.
+        programs, opening, has_code: See :class:`~workers.engine.ports.Backend`.
     """
 
     name: str
@@ -55,6 +55,7 @@ class BaseBackend(ABC):
     no_profile: str = "this backend has no profiler"
     programs: bool = False
     opening: frozenset[str] = frozenset()
+    has_code: bool = False
 
     @abstractmethod
     def space(self, network: Network, target: TargetSpec) -> Space:

@@ -48,6 +48,21 @@ def best_results(result: SearchResult) -> list[ConfirmedResult]:
     return results
 
 
+def published_results(result: SearchResult) -> list[ConfirmedResult]:
+    """The builds that are proved faster, then the fastest build of each further backend whose
+    kernels' code can be read, for its profile; the rule never chooses those."""
+    published = [
+        result.confirmed_results[facts.key - 1]
+        for facts in facts_of(result)
+        if facts.is_proved_faster and not facts.is_baseline
+    ]
+    for one in sorted(result.confirmed_results, key=_ratio):
+        backend = one.trial.candidate.backend
+        if backend in result.readable - {other.trial.candidate.backend for other in published}:
+            published.append(one)
+    return published
+
+
 def profiled_results(result: SearchResult) -> list[ConfirmedResult]:
     """:func:`best_results`, then the fastest published build of each further backend.
 
@@ -55,13 +70,12 @@ def profiled_results(result: SearchResult) -> list[ConfirmedResult]:
     """
     results = best_results(result)
     backends = {one.trial.candidate.backend for one in results}
-    faster = [
-        result.confirmed_results[facts.key - 1]
-        for facts in facts_of(result)
-        if facts.is_proved_faster and not facts.is_baseline
-    ]
-    for one in sorted(faster, key=lambda one: one.measurement.ratio.value):
+    for one in sorted(published_results(result), key=_ratio):
         if one.trial.candidate.backend not in backends:
             backends.add(one.trial.candidate.backend)
             results.append(one)
     return results
+
+
+def _ratio(result: ConfirmedResult) -> float:
+    return result.measurement.ratio.value

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from workers.device.best import best_results, deviation_of, facts_of
+from workers.device.best import best_results, deviation_of, published_results
 from workers.device.inconclusive import decided_by, inconclusive_of, summary_of
 from workers.device.ports import Hub
 from workers.device.software import own_versions
@@ -26,7 +26,8 @@ def publish(
     *,
     repeated: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Store records of all results; publish the baseline and the builds proved faster.
+    """Store records of all results; publish the baseline and
+    :func:`workers.device.best.published_results`.
 
     The builds' files must exist. Returns a summary.
 
@@ -52,11 +53,13 @@ def publish(
         provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
     )
     builds = []
-    results = (result.baseline, *result.confirmed_results)
-    for confirmed, facts in zip(results, facts_of(result), strict=True):
+    published = published_results(result)
+    if repeated is None:
+        published.append(result.baseline)
+    for confirmed in (result.baseline, *result.confirmed_results):
         document = bench_record(search, result, confirmed, origin, kind)
         record_id = hub.write("record_add", document=document)["record_id"]
-        if facts.is_proved_faster or (facts.is_baseline and repeated is None):
+        if any(confirmed is one for one in published):
             builds.append(_build(hub, confirmed, result, search, record_id))
     inconclusive = inconclusive_of(result, repeated or ())
     if repeated is None:

@@ -46,11 +46,13 @@ class Backend(Protocol):
             to, under every other restriction.
         opening: Options that affect only how an artefact is opened: runtime options of the same
             name. Candidates that differ in nothing else share an artefact.
+        has_code: Whether profiles contain the code of the kernels.
     """
 
     name: str
     programs: bool
     opening: frozenset[str]
+    has_code: bool
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
         """Package name to version, of all that this backend uses on this machine. Raises

@@ -28,6 +28,7 @@ class SearchResult:
         tests: Inputs that builds were checked and timed on.
         reference_accuracy: Accuracy of the reference, if the samples have labels.
         stop_reason: Why the search stopped, as readable text.
+        readable: Backends whose kernels' code can be read.
     """
 
     trials: tuple[Trial, ...]
@@ -36,6 +37,7 @@ class SearchResult:
     tests: TestSet
     reference_accuracy: float | None
     stop_reason: str
+    readable: frozenset[str] = frozenset()
 
 
 #: Receives interim results: the best build of each class, as its trial measured it. The builds'

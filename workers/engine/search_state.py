@@ -1,6 +1,6 @@
 """The state of a search: its trials, its budget and whether it should stop."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from hpcfair.measurement.ratio import MARGIN
@@ -21,6 +21,8 @@ class SearchState:
     """Trials of a search, including those ``stored`` by earlier attempts, against its budget.
     ``baseline`` is never confirmed as a candidate: the others are compared with it.
 
+    The fastest build of each ``readable`` backend, whose kernels' code can be read, is kept.
+
     Ratios of trials that are not believed do not count. Nor do those of trials that became doubtful
     since (``is_doubtful`` of a trial's number); the best of these are confirmed as well.
     """
@@ -31,9 +33,11 @@ class SearchState:
         baseline: Candidate,
         stored: Sequence[Trial],
         is_doubtful: Callable[[int], bool] = lambda _: False,
+        readable: Collection[str] = (),
     ) -> None:
         self.trials: list[Trial] = []
         self._is_doubtful = is_doubtful
+        self._readable = readable
         self._budget = budget
         self._baseline = baseline
         self._since_gain = 0
@@ -71,6 +75,7 @@ class SearchState:
             self._builds[trial.number] = trial.build
         needed = {best.number for tolerance in TOLERANCES for best in self._best(tolerance)}
         needed |= {trial.number for trial in self.candidates_to_confirm()}
+        needed |= {best.number for best in self.readable_trials()}
         obsolete = [number for number in self._builds if number not in needed]
         return [self._builds.pop(number) for number in obsolete]
 
@@ -123,6 +128,16 @@ class SearchState:
             and trial.measurement.ratio.low < self._best_stricter_ratio(tolerance)
         ]
         return [*best, *self._closer(best)]
+
+    def readable_trials(self) -> list[Trial]:
+        """The fastest trial of each backend whose kernels' code can be read."""
+        fastest: dict[str, tuple[float, int, Trial]] = {}
+        for trial in self.trials:
+            name = trial.candidate.backend
+            if name in self._readable and trial.ratio is not None and trial.is_believed:
+                entry = (trial.ratio, trial.number, trial)
+                fastest[name] = min(entry, fastest.get(name, entry))
+        return [trial for _, _, trial in fastest.values()]
 
     def baseline_trial(self) -> Trial:
         """The baseline's own trial; the last one if there were infrastructure failures."""

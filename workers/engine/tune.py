@@ -6,12 +6,19 @@ in fresh processes, because the smallest of many noisy ratios is too optimistic 
 only confirmed results are published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from workers.engine.clock import Clock, SystemClock
-from workers.engine.confirmation import ConfirmationEffort, confirm
+from workers.engine.confirmation import (
+    FEWEST_PROCESSES,
+    ConfirmationEffort,
+    ConfirmedResult,
+    confirm,
+)
 from workers.engine.confirmation_runs import confirm_candidates
+from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation import evaluate
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ports import Backend, Device, PhaseTime, Progress, TrialStore, no_progress
@@ -23,6 +30,9 @@ from workers.engine.types import Candidate
 
 #: Processes in which the baseline is compared with itself, a check of the machine.
 BASELINE_PROCESSES = 2
+#: Largest ratio to the baseline of a build that is published for its kernels' code: slower ones say
+#: little about what a fast one needs.
+READABLE_RATIO = 3.0
 
 
 def tune(
@@ -53,7 +63,10 @@ def tune(
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     with EvaluationContext(request, reference, device, clock or SystemClock(), baseline) as context:
-        state = SearchState(request.budget, context.baseline, store.trials(), context.is_doubtful)
+        readable = frozenset(name for name in request.backends if backends[name].has_code)
+        state = SearchState(
+            request.budget, context.baseline, store.trials(), context.is_doubtful, readable
+        )
         strategy = _strategy(request, backends, context.baseline, store)
         interim = InterimResults(context, state, on_interim_result)
         while (stop_reason := state.stop_reason()) is None:
@@ -74,7 +87,7 @@ def tune(
             interim.add(evaluation)
             for build in obsolete:
                 device.discard(build)
-        return _confirmed(context, state, progress, stop_reason)
+        return replace(_confirmed(context, state, progress, stop_reason), readable=readable)
 
 
 def _confirmed(
@@ -87,6 +100,7 @@ def _confirmed(
         if trial.candidate.sha256 not in context.request.banned
     ]
     results = confirm_candidates(context, candidates, progress)
+    results += _readable_results(context, state, results, progress)
     message = "measuring the baseline against itself"
     progress("confirmation", len(results), len(results), message)
     effort = ConfirmationEffort(BASELINE_PROCESSES, context.request.budget.half_width, inf)
@@ -99,6 +113,32 @@ def _confirmed(
         reference_accuracy=context.reference_accuracy,
         stop_reason=stop_reason,
     )
+
+
+def _readable_results(
+    context: EvaluationContext,
+    state: SearchState,
+    results: Sequence[ConfirmedResult],
+    progress: Progress,
+) -> list[ConfirmedResult]:
+    """Confirmed results of backends whose kernels' code can be read, if none of theirs is among
+    ``results``: their profiles show how the time passes, even if other builds are faster."""
+    confirmed = {result.trial.candidate.backend for result in results}
+    effort = ConfirmationEffort(FEWEST_PROCESSES, context.request.budget.half_width, inf)
+    added = []
+    for trial in state.readable_trials():
+        candidate = trial.candidate
+        is_worth_reading = trial.ratio is not None and trial.ratio <= READABLE_RATIO
+        if not is_worth_reading or candidate.backend in confirmed:
+            continue
+        if candidate.sha256 in context.request.banned:
+            continue
+        progress("confirmation", len(results), None, candidate.name)
+        try:
+            added.append(confirm(context, trial, state.build_of(trial), effort))
+        except (CandidateFailed, WrongOutput) as error:
+            progress("confirmation", len(results), None, f"{candidate.name} failed: {error}")
+    return added
 
 
 def _strategy(

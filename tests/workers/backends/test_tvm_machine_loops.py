@@ -26,6 +26,7 @@ def scheduled() -> Any:
     rectified = te.compute((128, 256), lambda i, j: te.max(product[i, j], 0.0), name="D")
     function = te.create_prim_func([a, b, rectified]).with_attr("global_symbol", "product")
     schedule = tvm.s_tir.Schedule(tvm.IRModule({"product": function}))
+    schedule.work_on("product")
     block = schedule.get_sblock("C")
     rows, columns, sums = schedule.get_loops(block)
     outer_rows, inner_rows = schedule.split(rows, [None, 4])

@@ -10,6 +10,7 @@ from workers.device.best import (
     deviation_of,
     facts_of,
     profiled_results,
+    published_results,
 )
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
@@ -73,3 +74,17 @@ def test_the_fastest_build_of_each_other_backend_is_profiled_too() -> None:
     unproved = confirmed("exact", 0.7, "unstable", backend="c")
     result = searched(baseline, slow, exact, fast, unproved)
     assert profiled_results(result) == [baseline, exact, fast]
+
+
+def test_a_build_whose_code_can_be_read_is_published_and_profiled_however_slow() -> None:
+    baseline, exact = confirmed("exact", 1.0, "same"), confirmed("exact", 0.6)
+    slower = confirmed("exact", 1.9, "slower", backend="b")
+    slow = confirmed("exact", 1.2, "slower", backend="b")
+    proved = confirmed("exact", 0.9, backend="c")
+    similar = confirmed("exact", 0.8, "unstable", backend="c")
+    result = searched(baseline, slower, exact, proved, similar, slow)
+    assert published_results(result) == [exact, proved]
+    result = replace(result, readable=frozenset({"b", "c"}))
+    assert published_results(result) == [exact, proved, slow]
+    assert profiled_results(result) == [baseline, exact, proved, slow]
+    assert best_result(result, "int8") is exact

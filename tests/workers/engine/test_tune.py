@@ -13,7 +13,7 @@ from workers.engine.ports import PhaseTime
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Trial
-from workers.engine.tune import tune
+from workers.engine.tune import READABLE_RATIO, tune
 from workers.engine.types import Candidate, Options
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
@@ -331,6 +331,31 @@ def test_builds_nobody_needs_are_deleted_during_the_search(device: SimulatedDevi
     left = {path.name for path in device.root.iterdir()}
     assert len(left) == 1 + len(result.confirmed_results)  # the baseline's and the finalists'
     assert len(result.confirmed_results) <= 6
+
+
+def test_the_fastest_build_whose_code_can_be_read_is_confirmed_however_slow(
+    device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = {**DEFAULT, "vectorise": False, "threads": 1, "fault": "none"}
+    slower = {**slow, "kernel": "blocked", "tile": 8, "unroll": 8, "layout": "nhwc"}
+    assert 1 < true_ratio(slow) < READABLE_RATIO
+    default = Candidate("faulty", FaultyBackend().default(NETWORK, TARGET))
+    request = replace(a_request(3), strategy="default", backends=("fake", "faulty"))
+    request = replace(request, banned=frozenset({default.sha256}))
+    store = only(slower, slow, backend="faulty")
+    assert not search(device, request, store).confirmed_results
+    monkeypatch.setattr(FaultyBackend, "has_code", True)
+    store = only(slower, slow, backend="faulty")
+    (result,) = search(device, request, store).confirmed_results
+    assert result.trial.candidate.backend == "faulty"
+    fastest = min(slow, slower, key=true_ratio)
+    assert result.trial.candidate.options == fastest
+    assert result.measurement.verdict == "slower"
+    assert result.build.directory is not None
+    assert result.build.directory.is_dir()
+    # So slow a build says nothing about what a fast one needs.
+    monkeypatch.setattr("workers.engine.tune.READABLE_RATIO", 1.1)
+    assert not search(device, request, only(slower, slow, backend="faulty")).confirmed_results
 
 
 def test_samples_with_labels_give_accuracies(device: SimulatedDevice) -> None:

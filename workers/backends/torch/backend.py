@@ -23,6 +23,7 @@ class TorchBackend(BaseBackend):
     #: Inductor writes C++ and runs the system's compiler and linker on it.
     programs = True
     opening = frozenset({"threads"})
+    has_code = True
 
     def require(self, network: Network, target: TargetSpec) -> None:
         # Inductor's own choice of a compiler.

@@ -29,6 +29,7 @@ class BaseTvmBackend(BaseBackend):
     packages = ("apache-tvm", "apache-tvm-ffi", "onnx")
     programs = True
     opening = frozenset({"threads"})
+    has_code = True
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
         if target.architecture != machine.architecture():
