@@ -42,17 +42,21 @@ def chosen_build(
 
     Args:
         builds: Of :func:`profiled_builds`.
-        uuid: Of a build, or ``default``: the runtime as it comes, so that a link to it stays right
-            when a later search has published other builds.
+        uuid: Of a build. So that a link stays right when a later search has published other builds,
+            also ``default`` for the runtime as it comes, or a tolerance class or a backend for its
+            fastest build.
         target: Excludes a listed build of another target.
 
     Raises:
         NotFound: ``build_not_found``, ``profile_not_found``.
     """
-    if uuid == "default":
-        shown = default_build(builds, target)
-        beside = [one for one in builds if shown and one.target_id == shown.target_id]
-        return next((build for build in beside if build.is_baseline), shown)
+    if shown := default_build(builds, target):
+        # By ratio, so that the first is the fastest.
+        beside = [one for one in builds if one.target_id == shown.target_id]
+        if named := next((build for build in beside if _is_named(build, uuid)), None):
+            return named
+        if uuid == "default":
+            return shown
     listed = next((build for build in builds if str(build.uuid) == uuid), None)
     if listed is not None and target in {"", listed.target.slug}:
         return listed
@@ -63,3 +67,9 @@ def chosen_build(
         profile_of(build)
         return build
     return default_build(builds, target)
+
+
+def _is_named(build: Build, name: str) -> bool:
+    if build.is_baseline:
+        return name == "default"
+    return name in {build.tolerance, build.candidate["backend"]}

@@ -161,6 +161,11 @@ def test_target_and_build_are_chosen_by_the_address(client: Client, builds: list
     assert "the runtime in its defaults" in page
     assert "70.0 % ± 0.1 %" in page
     assert text_of(client, "/alice/stars/perf?build=default") == page
+    fastest = text_of(client, f"/alice/stars/perf?build={builds[1].uuid}")
+    assert fastest != page
+    for name in ("exact", "onnxruntime"):
+        assert text_of(client, f"/alice/stars/perf?build={name}") == fastest
+    assert "no build" in text_of(client, "/alice/stars/perf?build=int8", 404).lower()
     assert text_of(client, f"/alice/stars/perf?target={shopfloor.SLUG}&metric=time")
     assert "No profile yet" in text_of(client, "/alice/stars/perf?target=riscv64")
     assert "no build" in text_of(client, f"/alice/stars/perf?build={'0' * 32}", 404).lower()
