@@ -21,7 +21,8 @@ _BOUND = re.compile(
     r" = icmp [a-z ]*?(?:eq|ne|[su]l[te]|[su]g[te]) i\d+ %\"?([\w$.\-]+)\"?, (-?\d+)"
 )
 _ARITHMETIC = re.compile(
-    r" = (?:[a-z ]*\b)?f(?:add|sub|mul|div)\b"
+    # A comparison of numbers becomes a maximum, minimum or mask.
+    r" = (?:[a-z ]*\b)?f(?:add|sub|mul|div|cmp)\b"
     r"|@llvm\.(?:fma|fmuladd|minnum|maxnum|minimum|maximum|sqrt)\."
     r"|@llvm\.(?:x86|aarch64)\.[\w.]*(?:vpdp|pmadd|dpbf16|dot|mmla|fml|tdp)"
 )

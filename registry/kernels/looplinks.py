@@ -15,6 +15,8 @@ from registry.kernels.tir import KernelLoop
 
 #: Name of a block of a loop, and the suffixes of LLVM's blocks before and after that loop.
 _BLOCK = re.compile(r"^for_(begin|body|end)_(\w+)(.*)$")
+#: Header of the loop that LLVM makes of another one when it vectorises it.
+_VECTORISED = re.compile(r"^(?:vec\.epilog\.)?vector\.body")
 _OUTSIDE = re.compile(r"\.(?:preheader|lr\.ph|loopexit|crit_edge)\b")
 #: Prefix of private functions in assembly.
 _PRIVATE = ".L"
@@ -35,13 +37,31 @@ def link_loops(
     links: dict[int, int] = {}
     for function, compiled in compiled_loops(llvm).items():
         origins: dict[int, int] = {}
-        for at, position in _pairs(machine, function, compiled):
+        pairs = list(_pairs(machine, function, compiled))
+        for _, position in pairs:
             loop = compiled[position]
             around = None if loop.parent is None else origins.get(loop.parent)
-            origin = _origin(loop, loops, around)
-            if origin is not None:
-                links[at] = origins[position] = origin
+            if (origin := _origin(loop, loops, around)) is not None:
+                origins[position] = origin
+        origins |= _vectorised(compiled, origins)
+        links |= {at: origins[position] for at, position in pairs if position in origins}
     return links
+
+
+def _vectorised(compiled: Sequence[CompiledLoop], origins: Mapping[int, int]) -> dict[int, int]:
+    """The origins of LLVM's vectorised loops: that of the loop behind, which does the rest of the
+    iterations."""
+    found: dict[int, int] = {}
+    behind: dict[int | None, int | None] = {}
+    for position in reversed(range(len(compiled))):
+        loop = compiled[position]
+        origin = origins.get(position)
+        if origin is None and _VECTORISED.match(loop.header):
+            origin = behind.get(loop.parent)
+            if origin is not None:
+                found[position] = origin
+        behind[loop.parent] = origin
+    return found
 
 
 def _pairs(

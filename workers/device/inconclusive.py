@@ -6,7 +6,7 @@ from typing import Any
 
 from hpcfair.measurement.ratio import MARGIN
 from hpcfair.outputlimits import accepts
-from hpcfair.precisions import TOLERANCES
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.search_result import SearchResult
 from workers.engine.trials import Measurement, Trial
 
@@ -47,12 +47,27 @@ def inconclusive_of(
 
 
 def decided_by(result: SearchResult) -> set[str]:
-    """Digests of the configurations whose confirmation has a verdict."""
-    return {
+    """Digests of the configurations whose confirmation has a verdict, and of those whose trial was
+    certainly not faster or computed wrong outputs."""
+    confirmed = {
         each.trial.candidate.sha256
         for each in (result.baseline, *result.confirmed_results)
         if each.measurement.verdict != "unstable"
     }
+    return confirmed | {trial.candidate.sha256 for trial in result.trials if _is_rejected(trial)}
+
+
+def unproved_classes(
+    result: SearchResult, inconclusive: Sequence[dict[str, Any]]
+) -> set[Tolerance]:
+    """Tolerance classes in which a search proves no build faster, or leaves some inconclusive:
+    builds that earlier searches proved are still the best known ones there."""
+    proved = {
+        each.build.tolerance
+        for each in result.confirmed_results
+        if each.measurement.verdict == "faster"
+    }
+    return set(TOLERANCES) - proved | {one["tolerance"] for one in inconclusive}
 
 
 def summary_of(gains: Sequence[str], inconclusive: Sequence[dict[str, Any]]) -> str:
@@ -78,6 +93,15 @@ def _undecided(
         is_disturbed = measured.verdict == "unstable" and measured.quality.get("disturbed")
         if is_disturbed and (measured.ratio.value < 1 or (key in repeated and _may_gain(measured))):
             yield trial, measured
+
+
+def _is_rejected(trial: Trial) -> bool:
+    measured = trial.measurement
+    if trial.outcome == "wrong-output":
+        return True
+    if measured is None or not measured.is_believed or measured.quality.get("disturbed"):
+        return False
+    return measured.ratio.low >= 1
 
 
 def _may_gain(measured: Measurement) -> bool:

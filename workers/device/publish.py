@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from workers.device.best import best_results, deviation_of, published_results
-from workers.device.inconclusive import decided_by, inconclusive_of, summary_of
+from workers.device.inconclusive import (
+    decided_by,
+    inconclusive_of,
+    summary_of,
+    unproved_classes,
+)
 from workers.device.ports import Hub
 from workers.device.software import own_versions
 from workers.engine.artifacts import artifact_files
@@ -66,7 +71,7 @@ def publish(
         hub.write(
             "builds_publish",
             builds=builds,
-            undecided=sorted({one["tolerance"] for one in inconclusive}),
+            undecided=sorted(unproved_classes(result, inconclusive)),
             decided=sorted(decided_by(result)),
         )
     else:

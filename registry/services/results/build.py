@@ -41,9 +41,9 @@ def builds_publish(
 
     Both become visible at once. Publishing the same builds again has no effect.
 
-    A search on a disturbed machine proves nothing, so it withdraws nothing that was proved: builds
-    of earlier searches that are faster than the defaults stay in ``undecided`` classes, unless this
-    search decided about their configuration.
+    A brief search, or one on a disturbed machine, proves nothing, so it withdraws nothing that was
+    proved: builds of earlier searches that are faster than the defaults stay in ``undecided``
+    classes, unless this search decided about their configuration.
 
     Args:
         builds: Columns of :class:`registry.tables.Build`, with ``record_id`` and ``files``

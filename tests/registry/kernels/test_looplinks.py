@@ -46,6 +46,19 @@ def test_among_several_loops_around_a_block_the_trips_decide() -> None:
     assert linked(llvm=unknown, tir=tir) == {".LBB0_1": "i_1"}
 
 
+def test_what_llvm_vectorised_came_from_the_loop_behind_it() -> None:
+    # The outer loop goes first, so that the loop of LLVM's own has the loop over i_1 behind it.
+    assembly = X86.replace(".LBB0_3:", ".LBB0_0:").replace("jb\t.LBB0_3", "jb\t.LBB0_0")
+    lines = assembly.splitlines()
+    start = lines.index(".LBB0_0:")
+    own, first = lines[start : start + 4], lines.index(".LBB0_1:")
+    moved = lines[:first] + own + lines[first:start] + lines[start + 4 :]
+    llvm = LLVM.replace("br label %for_body_i_1\n", "br label %vector.body\n", 1)
+    llvm = llvm.replace("br i1 %last, label %vector.body,", "br i1 %last, label %exit,")
+    llvm = llvm.replace("br i1 %end, label %exit,", "br i1 %end, label %for_body_i_1,")
+    assert linked("\n".join(moved), llvm) == {".LBB0_0": "i_1", ".LBB0_1": "i_1", ".LBB0_2": "k"}
+
+
 def test_without_a_name_there_is_no_link() -> None:
     nameless = LLVM.replace("for_begin_j_1.preheader", "loop.exit")
     assert linked(llvm=nameless) == {".LBB0_1": "i_1"}

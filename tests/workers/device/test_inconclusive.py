@@ -4,7 +4,12 @@ from typing import Any
 
 from hpcfair.measurement.types import Deviation, Interval, Verdict
 from hpcfair.precisions import Tolerance
-from workers.device.inconclusive import inconclusive_of, summary_of
+from workers.device.inconclusive import (
+    decided_by,
+    inconclusive_of,
+    summary_of,
+    unproved_classes,
+)
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
 from workers.engine.search_result import SearchResult
@@ -93,3 +98,27 @@ def test_the_summary_calls_the_defaults_best_only_if_everything_is_decided() -> 
     assert summary_of(["int8 2.10x faster"], []) == "int8 2.10x faster"
     undecided = [{"tolerance": "exact"}, {"tolerance": "exact"}, {"tolerance": "int8"}]
     assert summary_of([], undecided) == "inconclusive for exact and int8"
+
+
+def test_classes_without_a_proof_are_not_decided() -> None:
+    exact, unstable = trial("exact", 0.8, "faster"), trial("int8", 0.5, tolerance="int8")
+    result = searched([exact, unstable], [])
+    assert unproved_classes(result, []) == {"fp16", "bf16", "int8"}
+    assert unproved_classes(result, [{"tolerance": "exact"}]) == {"exact", "fp16", "bf16", "int8"}
+
+
+def test_a_trial_that_is_certainly_not_faster_decides() -> None:
+    slow = trial("slow", 1.3, "slower", outcome="pruned")
+    wrong = trial("wrong", 1.0, outcome="wrong-output")
+    open_ones = [
+        trial("maybe", 1.1, "slower"),
+        trial("disturbed", 1.3, disturbed=True),
+        trial("shifted", 1.3, "slower", baseline_shift=1.8),
+        trial("crashed", 1.3, outcome="crash", disturbed=True),
+    ]
+    result = searched([trial("confirmed", 0.5, "faster")], [slow, wrong, *open_ones])
+    names_of = {
+        each.candidate.sha256: str(each.candidate.options["name"]) for each in result.trials
+    }
+    decided = {names_of[digest] for digest in decided_by(result)}
+    assert decided == {"baseline", "confirmed", "slow", "wrong"}
