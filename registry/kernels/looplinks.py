@@ -21,8 +21,6 @@ _OUTSIDE = re.compile(r"\.(?:preheader|lr\.ph|loopexit|crit_edge)\b")
 #: Prefix of private functions in assembly.
 _PRIVATE = ".L"
 
-Children = Mapping[int | None, Sequence[int]]
-
 
 def link_loops(
     machine: Sequence[MachineLoop], llvm: str, loops: Sequence[KernelLoop]
