@@ -49,7 +49,7 @@ def link_loops(
 def _vectorised(compiled: Sequence[CompiledLoop], origins: Mapping[int, int]) -> dict[int, int]:
     """The origins of LLVM's vectorised loops: that of the loop behind, which does the rest of the
     iterations."""
-    found: dict[int, int] = {}
+    vectorised: dict[int, int] = {}
     behind: dict[int | None, int | None] = {}
     for position in reversed(range(len(compiled))):
         loop = compiled[position]
@@ -57,9 +57,9 @@ def _vectorised(compiled: Sequence[CompiledLoop], origins: Mapping[int, int]) ->
         if origin is None and _VECTORISED.match(loop.header):
             origin = behind.get(loop.parent)
             if origin is not None:
-                found[position] = origin
+                vectorised[position] = origin
         behind[loop.parent] = origin
-    return found
+    return vectorised
 
 
 def _pairs(
