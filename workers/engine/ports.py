@@ -60,9 +60,8 @@ class Backend(Protocol):
         ...
 
     def require(self, network: Network, target: TargetSpec) -> None:
-        """Refuse a network for which nothing can be built or opened on this machine, because a
-        library does not import or a program is missing. Runs in a limited child process, before a
-        search. Raises BackendUnavailable."""
+        """Refuse a network for which nothing can be built or opened on this machine. Runs in a
+        limited child process, before a search. Raises BackendUnavailable."""
         ...
 
     def space(self, network: Network, target: TargetSpec) -> Space:
@@ -70,8 +69,7 @@ class Backend(Protocol):
         ...
 
     def reads_normal_form(self, options: Options) -> bool:
-        """Whether builds are made from the normal form; not the reference and the baseline, nor
-        builds from other formats than ONNX."""
+        """Whether builds use the normal form: not the reference, the baseline, or other formats."""
         ...
 
     def default(self, network: Network, target: TargetSpec) -> Options:
