@@ -32,8 +32,10 @@ class OfText(_Selected):
 class OfTokens(_Selected):
     """Of a decoder without its cache of keys and values."""
 
-    def forward(self, input_ids: torch.Tensor) -> Tensors:
-        result: Any = self.model(input_ids=input_ids, use_cache=False)
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Tensors:
+        result: Any = self.model(
+            input_ids=input_ids, attention_mask=attention_mask, use_cache=False
+        )
         return tuple(result[name] for name in self.fields)
 
 

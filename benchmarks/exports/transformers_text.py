@@ -51,8 +51,10 @@ def _encoder(
 def _decoder(model: nn.Module, chance: random.Random) -> TorchModel:
     length = chance.choice((16, 24, 32))
     tokens = generator(chance.randrange(2**31)).integers(5, _WORDS, (ROWS, length))
-    inputs: Arrays = {"input_ids": tokens}
-    axes = {"input_ids": _SEQUENCE}
+    # Without a mask, transformers looks for packed texts by an operator that TorchScript's
+    # exporter lacks.
+    inputs: Arrays = {"input_ids": tokens, "attention_mask": np.ones(tokens.shape, np.int64)}
+    axes = dict.fromkeys(inputs, _SEQUENCE)
     return TorchModel(OfTokens(model, ["logits"]), inputs, ["logits"], axes, {"logits": _SEQUENCE})
 
 
