@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpcfair.signature import Signature
+from registry.errors import Invalid
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.work.run import run_get
 from registry.services.work.job import job_cancel
@@ -85,6 +86,10 @@ def test_the_best_build_runs_and_its_deviation_is_reported(bob: User, here: This
 
 
 def test_the_published_network_runs_if_no_build_is_accepted(bob: User, here: ThisMachine) -> None:
+    # Without labels, an accuracy cannot be asked for.
+    with pytest.raises(Invalid, match="No accuracy of this model is measured"):
+        submit(bob, here, min_accuracy=0.99999)
+    Build.objects.update(accuracy=0.5)
     run = done(bob, submit(bob, here, min_accuracy=0.99999), here)
     assert run.build is None
     assert run.job.state == JobState.SUCCEEDED, run.job.failure_detail
