@@ -52,10 +52,10 @@ def test_the_loops_that_remain_are_found_in_the_machine_code() -> None:
     machine = machine_loops(code["asm"])
     links = link_loops(machine, code["llvm"], loops)
     assert links
-    found = {loops[number].name: machine[at] for at, number in links.items()}
+    by_name = {loops[number].name: machine[at] for at, number in links.items()}
     # The inner sums are unrolled by LLVM, rows and columns by the schedule.
-    assert found.keys() >= {"i_0_j_0_fused", "k_0"}
-    assert "k_1" not in found
+    assert by_name.keys() >= {"i_0_j_0_fused", "k_0"}
+    assert "k_1" not in by_name
     # The loop over the sums is where the products are.
-    assert found["k_0"].mix.packed == max(one.mix.packed for one in machine if one.depth == 1)
-    assert found["k_0"].depth == found["i_0_j_0_fused"].depth + 1
+    assert by_name["k_0"].mix.packed == max(one.mix.packed for one in machine if one.depth == 1)
+    assert by_name["k_0"].depth == by_name["i_0_j_0_fused"].depth + 1

@@ -108,9 +108,9 @@ def test_the_best_of_each_class_has_its_processes_whatever_the_time_and_no_more(
     device: SimulatedDevice,
 ) -> None:
     device.noise = ROUGH
-    found = confirmed_results(device, QUICKER, QUICK, SMALL, confirmation_seconds=0.0)
-    assert [each.trial.candidate.options for each in found] == [QUICKER, SMALL]
-    assert {processes(each) for each in found} == {FEWEST_PROCESSES}
+    results = confirmed_results(device, QUICKER, QUICK, SMALL, confirmation_seconds=0.0)
+    assert [each.trial.candidate.options for each in results] == [QUICKER, SMALL]
+    assert {processes(each) for each in results} == {FEWEST_PROCESSES}
 
 
 def test_the_time_is_kept_to(device: SimulatedDevice) -> None:
@@ -202,17 +202,17 @@ def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
 def test_one_that_is_much_closer_to_the_reference_is_not_given_up(
     device: SimulatedDevice,
 ) -> None:
-    found = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.01))
-    assert [each.trial.candidate.options for each in found] == [QUICKER, QUICK]
-    assert {processes(each) for each in found} == {FEWEST_PROCESSES}
-    found = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.08))
-    assert [each.trial.candidate.options for each in found] == [QUICKER]
+    results = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.01))
+    assert [each.trial.candidate.options for each in results] == [QUICKER, QUICK]
+    assert {processes(each) for each in results} == {FEWEST_PROCESSES}
+    results = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.08))
+    assert [each.trial.candidate.options for each in results] == [QUICKER]
 
 
 def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:
-    found = confirmed_results(device, QUICKER, QUICK)
-    assert [each.trial.candidate.options for each in found] == [QUICKER]
-    kept = {found[0].build.directory}
+    results = confirmed_results(device, QUICKER, QUICK)
+    assert [each.trial.candidate.options for each in results] == [QUICKER]
+    kept = {results[0].build.directory}
     assert kept < set(device.root.iterdir())
     assert len(list(device.root.iterdir())) == 2  # the baseline's besides
 
