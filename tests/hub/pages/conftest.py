@@ -1,6 +1,7 @@
 """A model that went the whole way: published, inspected, tuned. A real browser to look at it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -59,6 +60,19 @@ from tests.registry.work.runs import finished
 
 #: How long a page may take to become what is waited for: a busy machine is no fault of the page.
 PATIENCE_MS = 120_000
+#: Fixtures that open a page for one test.
+_PAGES = ("page", "loose_page", "plain_page")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pages are opened after a test's other fixtures, and so closed before these are undone.
+
+    A browser asks for icons and the like after all that a test looks at is there. If settings have
+    their old values by then, the answer is 404, which is an error of the page.
+    """
+    for item in items:
+        names = getattr(item, "fixturenames", [])
+        names.sort(key=lambda name: name in _PAGES)
 
 
 @pytest.fixture(scope="module")
@@ -312,21 +326,33 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    """A page that fails the test if it logs an error."""
-    opened = _opened(browser, live_server)
+@contextmanager
+def no_errors(page: Page) -> Iterator[None]:
+    """Fail at the end if the page has logged errors, and say which addresses they are about."""
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error":
-            problems.append(message.text)
+            problems.append(f"{message.text} {message.location['url']}")
 
-    opened.on("console", note)
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    yield opened
-    opened.close()
+    def fail(error: object) -> None:
+        problems.append(str(error))
+
+    page.on("console", note)
+    page.on("pageerror", fail)
+    yield
+    page.remove_listener("console", note)
+    page.remove_listener("pageerror", fail)
     assert not problems
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    """A page that fails the test if it logs an error."""
+    opened = _opened(browser, live_server)
+    with no_errors(opened):
+        yield opened
+        opened.close()
 
 
 @pytest.fixture
