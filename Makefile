@@ -15,7 +15,9 @@ ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 endif
 # Gigabytes in a tenth of pip's time; only for those who work on the hub.
-UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --constraint constraints.txt
+# Confined children may not write byte code, so that each would compile what it imports.
+UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --constraint constraints.txt \
+	--compile-bytecode
 # PyTorch without CUDA is a twentieth of the size; the index that has it is used where it answers.
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null $(CPU_INDEX)/torch/ \

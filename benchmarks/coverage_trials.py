@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,7 +17,7 @@ from workers.backends import registry
 from workers.backends.normalform import NORMALISER
 from workers.engine.clock import SystemClock
 from workers.engine.errors import ReferenceFailed
-from workers.engine.evaluation import evaluate
+from workers.engine.evaluation import NO_BAR, evaluate
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
@@ -208,7 +207,7 @@ def _trial(
     if number and monotonic() > ends_at:
         return {**start, "outcome": _NOT_TRIED, "detail": "the network's time was up"}
     # Nothing is pruned: what matters first is whether it is right.
-    trial = evaluate(context, number, Proposal(candidate, "coverage"), lambda _: inf).trial
+    trial = evaluate(context, number, Proposal(candidate, "coverage"), lambda _: NO_BAR).trial
     if trial.build is not None:
         context.device.discard(trial.build)
     return start | _described(trial)

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from workers.backends.registry import available
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.evaluation import evaluate
+from workers.engine.evaluation import Bar, evaluate
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend, Device
@@ -153,7 +154,7 @@ def _try_all(study: Study, context: EvaluationContext, store: JsonLinesTrialStor
             options = " ".join(f"{name}={value}" for name, value in candidate.options.items())
             say(f"{study.model} {at}/{len(left)}, {eta_min:.0f} min: {candidate.backend} {options}")
         number = len(store.trials())
-        judged = evaluate(context, number, Proposal(candidate, "table"), lambda _: 1.0)
+        judged = evaluate(context, number, Proposal(candidate, "table"), lambda _: Bar(1.0, inf))
         store.add(judged.trial)
         if judged.trial.build is not None and judged.trial.build.directory is not None:
             context.device.discard(judged.trial.build)

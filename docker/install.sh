@@ -15,4 +15,5 @@ gpu) set -- "$@" '.[cuda,tensorrt]' --constraint docker/constraints-gpu.txt ;;
     exit 2
     ;;
 esac
-exec uv pip install "$@"
+# Confined children may not write byte code, so that each would compile what it imports.
+exec uv pip install --compile-bytecode "$@"

@@ -5,6 +5,7 @@ from typing import Self
 
 from hpcfair.measurement.level import BaselineLevel
 from hpcfair.precisions import Tolerance
+from workers.engine.briefcheck import brief_test_set
 from workers.engine.clock import Clock
 from workers.engine.errors import (
     BaselineFailed,
@@ -102,6 +103,16 @@ class EvaluationContext:
             self._session = self._open.enter_context(closing(opened))
         return self._session
 
+    @property
+    def has_baseline_session(self) -> bool:
+        """Whether the baseline's session is open."""
+        return self._session is not None
+
+    @property
+    def has_brief_check(self) -> bool:
+        """Whether a brief check leaves anything out."""
+        return len(self._brief.runs) < len(self.tests.runs)
+
     def is_doubtful(self, number: int) -> bool:
         """Whether later measurements show that a trial's baseline was off its level."""
         return number in self.indices and self.level.is_off(self.indices[number])
@@ -111,9 +122,13 @@ class EvaluationContext:
         CandidateFailed if it does not load."""
         return self.device.open(candidate.backend, build, role, self.tests.timing)
 
-    def compare(self, session: RunningSession) -> OutputCheck:
-        """Compare a session's outputs with the reference's; raises as :func:`numerics.check`."""
-        return check(session, self.tests, self.reference)
+    def compare(self, session: RunningSession, *, brief: bool = False) -> OutputCheck:
+        """Compare a session's outputs with the reference's; raises as :func:`numerics.check`.
+
+        A ``brief`` check is over a few runs, as of :mod:`workers.engine.briefcheck`.
+        """
+        tests = self._brief if brief else self.tests
+        return check(session, tests, self.reference[: len(tests.runs)])
 
     def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:
         """Reject outputs beyond the limits of a tolerance class. Raises WrongOutput, which names
@@ -121,7 +136,9 @@ class EvaluationContext:
         require(checked, tolerance, self._baseline_check, self.reference_accuracy)
 
     def _make_tests(self) -> TestSet:
-        return self.device.test_set(sample_rows(self.request.network), self.request.seed)
+        tests = self.device.test_set(sample_rows(self.request.network), self.request.seed)
+        self._brief = brief_test_set(tests, self.request.network)
+        return tests
 
     def _run_reference(self) -> None:
         options = self._backend.reference(self.request.network, self.request.target)

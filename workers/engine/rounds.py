@@ -40,9 +40,11 @@ STOLEN_SHARE = 0.1
 #: Factor by which contention may extend a process's rounds and seconds.
 EXTENSION = 2
 #: Rounds before a candidate may be pruned, and the relative margin by which all of them must
-#: exceed the limit. A candidate at the limit is pruned by chance with probability 0.5**3 even
-#: without the margin (sign test), which costs a search one trial.
-PRUNE_ROUNDS, PRUNE_MARGIN = 3, 0.10
+#: exceed the limit. Both rounds of a candidate at the limit exceed the margin only where the noise
+#: of a round is a tenth; the search then loses one trial.
+PRUNE_ROUNDS, PRUNE_MARGIN = 2, 0.10
+#: Fewest rounds of a process that is not pruned.
+LEAST_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class StopRule:
 
     Attributes:
         half_width: Relative half-width of the ratio's interval at which it is precise enough.
-        seconds: Cap per process. At least ``PRUNE_ROUNDS`` rounds run in any case; if contention
+        seconds: Cap per process. At least ``LEAST_ROUNDS`` rounds run in any case; if contention
             leaves too few clean rounds, the cap is ``EXTENSION`` times as long.
         rounds: Cap on rounds per process, extended likewise; ``None`` is unbounded.
         hopeless_above: Ratio above which a candidate is pruned; ``None`` prunes nothing.
@@ -156,15 +158,15 @@ class Rounds:
         done = len(self.blocks) - first
         clean = [at for at in range(first, len(self.blocks)) if at not in self.contended]
         rounds, seconds = rule.rounds, rule.seconds
-        if rounds is not None and (len(clean) >= rounds or done >= EXTENSION * rounds):
-            return True
-        if done < PRUNE_ROUNDS:
-            return False
         if rule.hopeless_above is not None and len(clean) >= PRUNE_ROUNDS:
             limit = rule.hopeless_above * (1 + PRUNE_MARGIN)
             self.is_pruned = bool(np.min(round_ratios([self.blocks[at] for at in clean])) > limit)
         if self.is_pruned:
             return True
+        if rounds is not None and (len(clean) >= rounds or done >= EXTENSION * rounds):
+            return True
+        if done < LEAST_ROUNDS:
+            return False
         if undisturbed_count(self.blocks, self.contended) >= FEWEST_ROUNDS:
             if self.ratio().half_width <= rule.half_width:
                 return True

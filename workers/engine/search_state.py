@@ -6,6 +6,7 @@ from math import inf
 from hpcfair.measurement.ratio import MARGIN
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import InfrastructureFailed
+from workers.engine.evaluation import Bar
 from workers.engine.requests import SearchBudget
 from workers.engine.strategies.tpe import ratios_to_beat
 from workers.engine.trials import Trial, is_closer
@@ -109,12 +110,14 @@ class SearchState:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
 
-    def ratio_to_beat(self, tolerance: Tolerance) -> float:
+    def bar(self, tolerance: Tolerance) -> Bar:
         """The ratio below which a build of this class is useful: one of the candidates to confirm,
-        and faster than the baseline and all builds of stricter classes."""
+        and faster than the baseline and all builds of stricter classes; and the ratio below which
+        it is the best build for users of its class."""
         best = self._best(tolerance)
         last = best[-1].ratio if len(best) == self._budget.candidates_to_confirm else None
-        return min(inf if last is None else last, self._best_stricter_ratio(tolerance))
+        useful = min(inf if last is None else last, self._best_stricter_ratio(tolerance))
+        return Bar(useful, leading=self._ratios_to_beat()[tolerance])
 
     def candidates_to_confirm(self) -> list[Trial]:
         """The best of each class that may be faster than the baseline and all stricter classes;

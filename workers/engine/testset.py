@@ -26,6 +26,8 @@ CHUNK_ROWS = 32
 #: Multiply-accumulates of one run above which a network is checked on its own tensors alone: every
 #: optional run is left out.
 EXTRA_MACS = 50_000_000_000
+#: Multiply-accumulates of a brief check, about half a second of one core in float32.
+BRIEF_MACS = 20_000_000_000
 #: Float inputs in which NaN and infinity are planted: each costs two runs.
 PLANTED_INPUTS = 2
 #: Operators whose result for NaN ONNX leaves open; ONNX Runtime's own kernels propagate it or not
@@ -82,7 +84,8 @@ def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> 
     counts = {len(array) for array in arrays.values()}
     if len(counts) != 1 or 0 in counts:
         raise ValueError(f"inputs of the samples need equal numbers of rows, not {sorted(counts)}")
-    rows, chunk = counts.pop(), _chunk(network.inputs, arrays)
+    rows = counts.pop()
+    chunk = _chunk(network, arrays)
     if rows < chunk:
         raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
     # Half of the bound: the other runs of the set take the rest.
@@ -165,8 +168,9 @@ def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
     return array
 
 
-def _chunk(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
+def _chunk(network: Network, arrays: Mapping[str, Array]) -> int:
     """Rows that make up one run."""
+    specs = network.inputs
     batches = {spec.shape[0] if arrays[spec.name].ndim == len(spec.shape) else 1 for spec in specs}
     fixed = {batch for batch in batches if isinstance(batch, int)}
     if len(fixed) > 1:
@@ -174,7 +178,14 @@ def _chunk(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
     if fixed:
         return fixed.pop()
     affordable = max(1, MAX_RUN_BYTES // max(_row_bytes(specs, arrays), 1))
-    return min(CHUNK_ROWS, affordable, *(len(array) for array in arrays.values()))
+    rows = min(map(len, arrays.values()))
+    # A few runs rather than one, so that a brief check can leave some out.
+    brief = BRIEF_MACS // network.macs if network.macs else CHUNK_ROWS
+    most = max(1, min(CHUNK_ROWS, affordable, rows, brief))
+    if most == brief:
+        # Of the larger half, the size that wastes the fewest rows.
+        most = max(range(most // 2 + 1, most + 1), key=lambda size: (rows - rows % size, size))
+    return most
 
 
 def _row_bytes(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:

@@ -80,7 +80,7 @@ def tune(
             time = PhaseTime(state.used_s, request.budget.seconds)
             progress("search", state.charged_trials, request.budget.trials, name, time)
             store.begin(proposal.candidate)
-            evaluation = evaluate(context, state.next_number, proposal, state.ratio_to_beat)
+            evaluation = evaluate(context, state.next_number, proposal, state.bar)
             store.add(evaluation.trial)
             strategy.tell(evaluation.trial)
             obsolete = state.add(evaluation.trial)

@@ -44,6 +44,12 @@ class BaselineLevel:
         self._logarithms.append(log(latency_ns))
         return len(self._logarithms) - 1
 
+    @property
+    def latency_ns(self) -> float | None:
+        """The level after the last measurement; ``None`` before the first one."""
+        recent = self._logarithms[-WINDOW:]
+        return exp(median_low(recent)) if recent else None
+
     def shift(self, index: int) -> float:
         """The latency of a measurement divided by its level."""
         return exp(self._distances()[index])

@@ -56,6 +56,8 @@ class InterleavedPair:
         process: Number of this pair of processes, from 0.
         runs: Runs of each side in half a round; by default as many as fill ``BLOCK_S``.
         warmup_runs: Runs of each session before its first block.
+        typical_s: Seconds of one run of sessions that are warm already: they get no further runs
+            before their first block.
         observer: Of the candidate's blocks.
     """
 
@@ -67,6 +69,7 @@ class InterleavedPair:
         *,
         runs: Mapping[Side, int] | None = None,
         warmup_runs: int = WARMUP_RUNS,
+        typical_s: Mapping[Side, float] | None = None,
         observer: BlockObserver | None = None,
     ) -> None:
         self._sessions: dict[Side, TimedSession] = {"baseline": baseline, "candidate": candidate}
@@ -75,10 +78,14 @@ class InterleavedPair:
         self._observer = observer
         # The candidate's outputs may have been checked just before.
         self._active: Side = "candidate"
-        typical_s = {side: self._calibrate(side, warmup_runs) for side in self._sessions}
-        self._warmup = {side: ceil(WARM_S / each_s) for side, each_s in typical_s.items()}
+        known_s = typical_s or {}
+        run_s = {
+            side: known_s[side] if side in known_s else self._calibrate(side, warmup_runs)
+            for side in self._sessions
+        }
+        self._warmup = {side: ceil(WARM_S / each_s) for side, each_s in run_s.items()}
         self._runs = runs or {
-            side: min(MOST_RUNS // 2, ceil(BLOCK_S / each_s)) for side, each_s in typical_s.items()
+            side: min(MOST_RUNS // 2, ceil(BLOCK_S / each_s)) for side, each_s in run_s.items()
         }
 
     def round(self) -> list[tuple[Side, Timing]]:

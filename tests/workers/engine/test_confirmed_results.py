@@ -7,6 +7,7 @@ import pytest
 from workers.backends.fake.backend import FakeBackend
 from workers.device.best import best_result
 from workers.engine import strategies
+from workers.engine.rounds import PRUNE_ROUNDS
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Prior, Trial
 from workers.engine.types import Candidate
@@ -23,7 +24,7 @@ def test_a_hopeless_candidate_is_pruned_and_still_told(device: SimulatedDevice) 
     assert trial.outcome == "pruned"
     assert trial.ratio == pytest.approx(2.5)
     assert trial.measurement is not None
-    assert len(trial.measurement.blocks) == 3
+    assert len(trial.measurement.blocks) == PRUNE_ROUNDS
 
 
 def test_luck_of_one_process_does_not_crown_a_build_that_is_no_faster(

@@ -179,7 +179,10 @@ def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice
         if trial.ratio is not None:
             best_so_far[trial.tolerance] = min(best_so_far[trial.tolerance], trial.ratio)
     for trial in result.trials[-10:]:
-        assert trial.ratio is None or trial.ratio > 0.97 * best_so_far[trial.tolerance]
+        # Steps within the noise are none, even if they add up.
+        best = best_so_far[trial.tolerance]
+        assert trial.ratio is None or trial.ratio > 0.97 * best
+        best_so_far[trial.tolerance] = min(best, trial.ratio or best)
 
 
 def test_a_search_ends_when_every_configuration_was_tried(device: SimulatedDevice) -> None:

@@ -1,0 +1,78 @@
+"""How much of an evaluation a candidate gets, on a simulated machine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workers.backends.fake.backend import FakeBackend
+from workers.engine.briefcheck import brief_test_set
+from workers.engine.evaluation import Bar, evaluate
+from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.ports import RunningSession
+from workers.engine.rounds import PRUNE_ROUNDS
+from workers.engine.strategies import Proposal
+from workers.engine.testset import BRIEF_MACS, make_test_set
+from workers.engine.types import Candidate, Options
+from workers.testing.simulation import SimulatedDevice
+
+from .cast import NETWORK
+from .searching import DEFAULT, a_request, true_ratio
+
+QUICK: Options = {**DEFAULT, "kernel": "blocked", "tile": 32, "unroll": 4, "threads": 3}
+COSTLY = replace(NETWORK, macs=BRIEF_MACS // 2)
+
+
+@pytest.mark.parametrize(
+    ("bar", "checks", "outcome"),
+    [
+        (Bar(useful=1.0, leading=1.0), ["brief", "full"], "measured"),
+        (Bar(useful=1.0, leading=0.3), ["brief"], "measured"),
+        (Bar(useful=0.3, leading=0.3), [], "pruned"),
+    ],
+)
+def test_only_the_fastest_so_far_is_checked_in_full_and_a_slow_one_not_at_all(
+    device: SimulatedDevice,
+    monkeypatch: pytest.MonkeyPatch,
+    bar: Bar,
+    checks: list[str],
+    outcome: str,
+) -> None:
+    assert 0.3 * 1.2 < true_ratio(QUICK) < 1.0
+    request = replace(a_request(), network=COSTLY)
+    device.network = COSTLY
+    candidate = Candidate("fake", QUICK)
+    with EvaluationContext(request, FakeBackend(), device, device.clock) as context:
+        made: list[str] = []
+        real = context.compare
+
+        def compare(session: RunningSession, *, brief: bool = False) -> object:
+            made.append("brief" if brief else "full")
+            return real(session, brief=brief)
+
+        monkeypatch.setattr(context, "compare", compare)
+        trial = evaluate(context, 0, Proposal(candidate, "test"), lambda _: bar).trial
+        again = evaluate(context, 1, Proposal(candidate, "test"), lambda _: bar).trial
+    assert made == checks * 2
+    assert trial.outcome == outcome
+    assert trial.measurement is not None
+    assert again.measurement is not None
+    if outcome == "pruned":
+        assert len(trial.measurement.blocks) == PRUNE_ROUNDS
+    # The second one found the baseline warm.
+    assert again.duration_s < trial.duration_s
+    assert again.ratio == pytest.approx(trial.ratio)
+
+
+def test_a_brief_check_takes_a_few_runs_without_labels() -> None:
+    samples = {
+        "inputs/x": np.ones((9, 8), np.float32),
+        "labels": np.zeros(9, np.int64),
+    }
+    tests = make_test_set(replace(NETWORK, macs=BRIEF_MACS // 4), samples, seed=0)
+    # Of four rows that a brief check affords, three waste none.
+    assert [len(case["x"]) for case in tests.cases] == [3, 3, 3]
+    brief = brief_test_set(tests, replace(NETWORK, macs=BRIEF_MACS // 4))
+    assert brief.runs == tests.cases[:1]
+    assert brief.labels is None
+    assert brief_test_set(tests, NETWORK) is tests
