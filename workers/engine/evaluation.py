@@ -55,16 +55,6 @@ class Bar:
 NO_BAR = Bar(inf, inf)
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The steps that a candidate has passed, and why it went no further."""
-
-    outcome: Outcome
-    detail: str
-    output_check: OutputCheck | None = None
-    measurement: Measurement | None = None
-
-
 def evaluate(
     context: EvaluationContext,
     number: int,
@@ -79,90 +69,104 @@ def evaluate(
     started = context.clock.monotonic()
     candidate = proposal.candidate
     build = context.device.build(candidate.backend, candidate.options)
-    progress = _Progress(build.outcome, build.detail)
+    steps = _Steps(context, candidate, build, bar_of)
     if build.outcome == "measured":
-        # The baseline's own trial always completes: noise must not prune it.
-        bar = NO_BAR if candidate == context.baseline else bar_of(build.tolerance)
-        _evaluate_build(context, number, candidate, build, bar, progress)
-    check = progress.output_check
+        index = steps.run()
+        if index is not None:
+            context.indices[number] = index
+    check = steps.output_check
     trial = Trial(
         number=number,
         candidate=candidate,
         proposed_by=proposal.proposed_by,
-        outcome=progress.outcome,
+        outcome=steps.outcome,
         duration_s=context.clock.monotonic() - started,
         build=build,
         deviation=check.deviation if check else None,
         accuracy=check.accuracy if check else None,
-        measurement=progress.measurement,
+        measurement=steps.measurement,
         predicted_ratio=proposal.predicted_ratio,
-        detail=progress.detail,
+        detail=steps.detail,
     )
     return Evaluation(trial, check)
 
 
-def _evaluate_build(
-    context: EvaluationContext,
-    number: int,
-    candidate: Candidate,
-    build: BuildResult,
-    bar: Bar,
-    progress: _Progress,
-) -> None:
-    budget = context.request.budget
-    rule = StopRule(
-        budget.half_width,
-        budget.seconds_per_measurement,
-        rounds=FEWEST_ROUNDS,
-        hopeless_above=bar.useful,
-    )
-    rounds = Rounds(counters=context.device.counters)
+class _Steps:
+    """Checks and measures a build.
 
-    def check(session: RunningSession, *, brief: bool) -> None:
-        progress.output_check = context.compare(session, brief=brief)
-        context.require(progress.output_check, build.tolerance)
+    Attributes:
+        outcome, detail, output_check, measurement: As of the trial, after the last step.
+    """
 
-    def measure() -> bool:
-        with closing(context.open(candidate, build, "candidate")) as session:
+    def __init__(
+        self,
+        context: EvaluationContext,
+        candidate: Candidate,
+        build: BuildResult,
+        bar_of: Callable[[Tolerance], Bar],
+    ) -> None:
+        self.outcome: Outcome = build.outcome
+        self.detail = build.detail
+        self.output_check: OutputCheck | None = None
+        self.measurement: Measurement | None = None
+        self._context = context
+        self._candidate = candidate
+        self._build = build
+        # The baseline's own trial always completes: noise must not prune it.
+        self._bar = NO_BAR if candidate == context.baseline else bar_of(build.tolerance)
+        budget = context.request.budget
+        self._rule = StopRule(
+            budget.half_width,
+            budget.seconds_per_measurement,
+            rounds=FEWEST_ROUNDS,
+            hopeless_above=self._bar.useful,
+        )
+        self._rounds = Rounds(counters=context.device.counters)
+
+    def run(self) -> int | None:
+        """All steps; returns the index of the measurement in the context's level, if it counts."""
+        context, rounds = self._context, self._rounds
+        try:
+            index = measure_on_level(context.level, rounds, self._measure, context.close)
+        except CandidateFailed as error:
+            self.outcome, self.detail = error.outcome, str(error)
+        except WrongOutput as error:
+            self.outcome, self.detail = "wrong-output", str(error)
+        except BaselineFailed as error:
+            context.close()
+            self.outcome, self.detail = "infrastructure", f"the baseline failed: {error}"
+        else:
+            self.measurement = rounds.measurement(self._rule)
+            self.outcome = "pruned" if rounds.is_pruned else "measured"
+            return index
+        return None
+
+    def _measure(self) -> bool:
+        """One pair of processes, as of :func:`measure_on_level`."""
+        context, rounds, clock = self._context, self._rounds, self._context.clock
+        with closing(context.open(self._candidate, self._build, "candidate")) as session:
             # An open session of the baseline was timed in the trial before.
             expected_ns = context.level.latency_ns if context.has_baseline_session else None
             typical_s: dict[Side, float] = {"baseline": expected_ns / 1e9} if expected_ns else {}
-            baseline, clock = context.baseline_session(), context.clock
-            is_first = progress.output_check is None
+            baseline, is_first = context.baseline_session(), self.output_check is None
             if is_first and prune_by_first_runs(
-                rounds, baseline, session, rule, clock, expected_ns
+                rounds, baseline, session, self._rule, clock, expected_ns
             ):
                 return False
             pair = PairMeasurement(
-                rounds,
-                baseline,
-                session,
-                clock,
-                process=rounds.repetitions,
-                typical_s=typical_s,
+                rounds, baseline, session, clock, process=rounds.repetitions, typical_s=typical_s
             )
             if is_first:
-                pair.measure(replace(rule, rounds=PRUNE_ROUNDS))
+                pair.measure(replace(self._rule, rounds=PRUNE_ROUNDS))
                 if rounds.is_pruned:
                     return True
-                check(session, brief=True)
-            pair.measure(rule)
-            is_leading = not rounds.is_pruned and rounds.ratio().value < bar.leading
+                self._check(session, brief=True)
+            pair.measure(self._rule)
+            is_leading = not rounds.is_pruned and rounds.ratio().value < self._bar.leading
             if is_leading and context.has_brief_check:
-                check(session, brief=False)
+                self._check(session, brief=False)
         return True
 
-    try:
-        index = measure_on_level(context.level, rounds, measure, context.close)
-    except CandidateFailed as error:
-        progress.outcome, progress.detail = error.outcome, str(error)
-    except WrongOutput as error:
-        progress.outcome, progress.detail = "wrong-output", str(error)
-    except BaselineFailed as error:
-        context.close()
-        progress.outcome, progress.detail = "infrastructure", f"the baseline failed: {error}"
-    else:
-        if index is not None:
-            context.indices[number] = index
-        progress.measurement = rounds.measurement(rule)
-        progress.outcome = "pruned" if rounds.is_pruned else "measured"
+    def _check(self, session: RunningSession, *, brief: bool) -> None:
+        self.output_check = self._context.compare(session, brief=brief)
+        self._context.require(self.output_check, self._build.tolerance)
