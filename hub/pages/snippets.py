@@ -21,6 +21,7 @@ EXTRAS = {
     "openvino": "openvino",
     "litert": "litert",
     "torch": "torch",
+    "torch_cuda": "torch",
     "tvm": "tvm",
     "tvm_cuda": "tvm",
 }

@@ -95,6 +95,14 @@ BACKENDS: dict[str, BackendEntry] = {
         precisions=("float32", "float16"),
         accelerator="cuda",
     ),
+    "torch_cuda": BackendEntry(
+        "workers.backends.torch.cuda:TorchCudaBackend",
+        distribution="torch",
+        requirement="hpcfair-hub[torch]",
+        precisions=("float32", "float16", "bfloat16"),
+        accelerator="cuda",
+        formats=frozenset({"torch-export"}),
+    ),
     "tvm_cuda": BackendEntry(
         "workers.backends.tvm.cuda:TvmCudaBackend",
         distribution="apache-tvm",

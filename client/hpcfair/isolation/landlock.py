@@ -29,6 +29,8 @@ RUN = READ | _EXECUTE
 WRITE = READ | _WRITE_FILE | _TRUNCATE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _REFER
 #: For device files that are read and written: no creation, no truncation.
 USE = _READ_FILE | _WRITE_FILE
+#: For existing files whose content is replaced.
+REWRITE = USE | _READ_DIR | _TRUNCATE
 #: For device files that are driven by ioctl(2).
 CONTROL = USE | _READ_DIR | _IOCTL_DEV
 
@@ -45,10 +47,10 @@ def restrict(rules: Iterable[tuple[Path, int]]) -> int:
     """Restrict this process to the access that ``rules`` grant; returns the ABI version used.
 
     A rule grants :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE`,
-    :data:`USE` or :data:`CONTROL` on a file, or on a folder and all in it; a rule whose path does
-    not exist is skipped. Needs ``no_new_privs``. The process must have one thread only: others
-    would not be restricted. Returns 0, and restricts nothing, if the kernel has no Landlock. Raises
-    OSError if the kernel has Landlock and refused.
+    :data:`USE`, :data:`REWRITE` or :data:`CONTROL` on a file, or on a folder and all in it; a rule
+    whose path does not exist is skipped. Needs ``no_new_privs``. The process must have one thread
+    only: others would not be restricted. Returns 0, and restricts nothing, if the kernel has no
+    Landlock. Raises OSError if the kernel has Landlock and refused.
     """
     version = abi()
     if not version:

@@ -106,9 +106,7 @@ def confine(policy: Policy) -> str:
     if "landlock" in policy.layers and landlock.restrict(_rules(policy)):
         layers.append("landlock")
     # Last, because the filter forbids calls that the other layers need.
-    if "seccomp" in policy.layers and seccomp.install(
-        programs=policy.programs, memory_files=policy.gpu
-    ):
+    if "seccomp" in policy.layers and seccomp.install(programs=policy.programs, gpu=policy.gpu):
         layers.append("seccomp")
     return "+".join(layers) or "rlimits"
 
@@ -177,6 +175,8 @@ def _rules(policy: Policy) -> Iterator[tuple[Path, int]]:
         cards = Path("/dev").glob("nvidia[0-9]*")
         for path in (*(Path("/dev", name) for name in _GPU_FILES), *cards):
             yield path, landlock.CONTROL
+        # CUDA names its threads.
+        yield Path("/proc/self/task"), landlock.REWRITE
     yield policy.workspace, landlock.WRITE
 
 

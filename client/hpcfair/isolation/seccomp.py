@@ -23,6 +23,7 @@ _F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
 _FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
 #: Set in the types of datagram and raw sockets, and not in those of connected ones.
 _SOCK_DGRAM = 2
+_AF_UNIX = 1
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 #: Forbidden whatever the arguments: name to (number on x86-64, number on arm64).
@@ -104,28 +105,29 @@ _MACHINES = {
 
 #: Calls that start a program.
 _STARTING = ("fork", "vfork", "execve", "execveat")
+#: Calls that make a socket to listen on.
+_LISTENING = ("socket", "bind", "listen")
 
 
-def install(*, programs: bool = False, memory_files: bool = False) -> bool:
+def install(*, programs: bool = False, gpu: bool = False) -> bool:
     """Filter the calls of this process irrevocably; ``False`` if that is not possible.
 
-    ``programs`` allows it to start programs, which inherit the filter; ``memory_files`` allows
-    memfd_create(2), whose memory no limit of a process counts. Needs ``no_new_privs``. The
-    process must have one thread only: others would not be filtered.
+    ``programs`` allows it to start programs, which inherit the filter. ``gpu`` allows what CUDA
+    makes when it starts: files in memory, whose size no limit of a process counts, and unix sockets
+    that nobody can connect from here; Landlock keeps them out of folders. Needs ``no_new_privs``.
+    The process must have one thread only: others would not be filtered.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
         return False
-    program = build(machine, os.getpid(), programs=programs, memory_files=memory_files)
+    program = build(machine, os.getpid(), programs=programs, gpu=gpu)
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HL", len(program) // 8, ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, header, 0, 0) == 0)
 
 
-def build(
-    machine: _Machine, pid: int, *, programs: bool = False, memory_files: bool = False
-) -> bytes:
+def build(machine: _Machine, pid: int, *, programs: bool = False, gpu: bool = False) -> bytes:
     """The program for the process ``pid``, 8 bytes per instruction."""
     lines = [
         # Under another ABI (32-bit, x32) the numbers mean other calls: kill the process.
@@ -136,13 +138,14 @@ def build(
         _line(_JUMP_GE, 0x40000000, no=1),
         _line(_RETURN, _KILL),
     ]
+    allowed = {*(_STARTING if programs else ()), *(_LISTENING if gpu else ())}
     for name, numbers in FORBIDDEN.items():
         number = numbers[machine.column]
-        if number is not None and not (programs and name in _STARTING):
+        if number is not None and name not in allowed:
             lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.EPERM)]
     # A filter cannot read clone3's flags. If it does not exist, libc uses clone instead; likewise
     # libraries do without files in memory.
-    for number in (machine.clone3, *(() if memory_files else machine.memory_files)):
+    for number in (machine.clone3, *(() if gpu else machine.memory_files)):
         lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.ENOSYS)]
     low = [_argument(index) for index in range(3)]
     may_clone = (
@@ -162,10 +165,22 @@ def build(
         machine.ioctl: [low[1], *_none_of(_FIOSETOWN, _SIOCSPGRP)],
         # Datagrams of an unnamed pair can be sent to any named socket.
         machine.socketpair: [low[1], _line(_JUMP_SET, _SOCK_DGRAM, yes=1)],
+        # Reached with ``gpu`` only: unix sockets that are connected before they are written to.
+        _number("socket", machine): [
+            low[0], _line(_JUMP_EQ, _AF_UNIX, no=3), low[1],
+            _line(_JUMP_SET, _SOCK_DGRAM, yes=1),
+        ],
     }.items():  # fmt: skip
         lines.append(_line(_JUMP_EQ, number, no=len(test) + 2))
         lines += [*test, _line(_RETURN, _ALLOW), _refuse(errno.EPERM)]
     return b"".join([*lines, _line(_RETURN, _ALLOW)])
+
+
+def _number(name: str, machine: _Machine) -> int:
+    """The number of a call that every machine has."""
+    number = FORBIDDEN[name][machine.column]
+    assert number is not None  # noqa: S101  for mypy
+    return number
 
 
 def _none_of(*values: int) -> list[bytes]:

@@ -20,7 +20,7 @@ from hpcfair.isolation.sandbox import LEVELS
 from hpcfair.runtimes.base import Array, Options, TensorInfo
 
 _CHILD = "hpcfair.runtimes.isolated_child"
-_GPU = frozenset({"onnxruntime_cuda", "tensorrt", "tvm_cuda"})
+_GPU = frozenset({"onnxruntime_cuda", "tensorrt", "torch_cuda", "tvm_cuda"})
 _WALL_S = 3600.0
 _FILE_BYTES = 2**30
 #: Errors of a runtime, which the child reports by name.

@@ -58,6 +58,9 @@ RUNTIMES: dict[str, RuntimeEntry] = {
     "openvino": RuntimeEntry("hpcfair.runtimes.openvino:OpenVino", "openvino", "hpcfair[openvino]"),
     "litert": RuntimeEntry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "hpcfair[litert]"),
     "torch": RuntimeEntry("hpcfair.runtimes.torch:TorchRuntime", "torch", "hpcfair[torch]"),
+    "torch_cuda": RuntimeEntry(
+        "hpcfair.runtimes.torch_cuda:TorchCudaRuntime", "torch", "hpcfair[torch]"
+    ),
     "tvm": RuntimeEntry("hpcfair.runtimes.tvm:TvmRuntime", "apache-tvm", "hpcfair[tvm]"),
     "tvm_cuda": RuntimeEntry("hpcfair.runtimes.tvm:TvmCudaRuntime", "apache-tvm", "hpcfair[tvm]"),
 }

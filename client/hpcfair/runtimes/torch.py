@@ -1,4 +1,4 @@
-"""PyTorch's AOTInductor packages on the CPU.
+"""PyTorch's AOTInductor packages.
 
 A build is a native library: opening it runs code that the hub's workers compiled, with the rights
 of this process. Open builds only from hubs you trust, as with any library.
@@ -16,12 +16,12 @@ from hpcfair.runtimes.base import Array, Options, check_inputs
 from hpcfair.runtimes.options import check_names, thread_count
 from hpcfair.runtimes.tensors import NAME, read_tensors
 
-#: Arguments of the loader: no single-threaded mode, one runner, no GPU.
-_LOADER_ARGUMENTS = (False, 1, -1)
+_RUNNERS = 1
+_PROCESSOR = -1
 
 
 class TorchRuntime:
-    """An AOTInductor package; a :class:`~hpcfair.runtimes.base.Runtime`.
+    """An AOTInductor package on the processor; a :class:`~hpcfair.runtimes.base.Runtime`.
 
     Options, all optional:
         ``threads``: ``all``, ``half`` or ``one`` of the physical cores. PyTorch has one thread
@@ -34,18 +34,23 @@ class TorchRuntime:
 
     def __init__(self, path: Path, options: Options) -> None:
         check_names(self.name, options, {"threads"})
-        threads = thread_count(self.name, options)
+        torch.set_num_threads(thread_count(self.name, options))
+        self._open(path)
+
+    def _open(
+        self, path: Path, *, device: int = _PROCESSOR, is_single_threaded: bool = False
+    ) -> None:
+        """Open a package on the processor, or on the GPU of number ``device``."""
         mapped = read_tensors(path.parent)
         if mapped is None:
             raise RuntimeFailed(f"{NAME} of this build is missing")
         self._inputs, self._outputs = mapped
         self.inputs = tuple(each.tensor for each in self._inputs)
         self.outputs = tuple(each.tensor for each in self._outputs)
-        torch.set_num_threads(threads)
         try:
             # The class behind torch._inductor.aoti_load_package, whose module imports for seconds.
             loader: Any = torch._C._aoti.AOTIModelPackageLoader  # noqa: SLF001
-            self._loader: Any = loader(str(path), "model", *_LOADER_ARGUMENTS)
+            self._loader: Any = loader(str(path), "model", is_single_threaded, _RUNNERS, device)
         # PyTorch's exceptions share no base below Exception.
         except Exception as error:
             reason = _reason(error).replace(str(path), path.name)
@@ -59,7 +64,7 @@ class TorchRuntime:
         for each in self._inputs:
             tensors[each.index] = _tensor(each.to_file(inputs[each.tensor.name]))
         try:
-            values = self._loader.boxed_run(tensors)
+            values = self._call(tensors)
         except Exception as error:
             raise RuntimeFailed(f"PyTorch failed: {_reason(error)}") from error
         # A copy, because an output may be one of the network's own constants.
@@ -67,6 +72,11 @@ class TorchRuntime:
             each.tensor.name: each.from_file(values[each.index].numpy().copy())
             for each in self._outputs
         }
+
+    def _call(self, tensors: list[Any]) -> list[Any]:
+        """Outputs in the processor's memory."""
+        values: list[Any] = self._loader.boxed_run(tensors)
+        return values
 
     def close(self) -> None:
         self._loader = None

@@ -1,6 +1,8 @@
 """Backends for NVIDIA GPUs: the contract where there is one, what surrounds them everywhere."""
 
 import gc
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,15 +13,17 @@ from hpcfair import machine
 from hpcfair.errors import BadConfig, BadInput, MissingPackage, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
 from tests.programs import needs
+from tests.workers.backends.exported import export_mlp
 from tests.workers.backends.gpu import H200, TURING, Driver, install, made
 from workers.backends import registry
 from workers.backends.onnxruntime_cuda.backend import OnnxRuntimeCudaBackend
 from workers.backends.tensorrt.backend import TensorRtBackend
+from workers.backends.torch.cuda import TorchCudaBackend
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
 from workers.engine.requests import TuningRequest
-from workers.engine.types import BuildResult, Network, TargetSpec
+from workers.engine.types import AlternativeFormat, BuildResult, Network, TargetSpec
 from workers.fleet.probe import this_machine
 from workers.testing import networks
 from workers.testing.compiler_contract import CompilerContract
@@ -31,6 +35,8 @@ BACKENDS: list[type[Backend]] = [OnnxRuntimeCudaBackend, TensorRtBackend]
 
 class OnGpu(CompilerContract):
     sampled: ClassVar[int] = 1
+    #: Defaults round float32 products to TF32, with 10 bits of mantissa.
+    default_error = 1e-2
 
     @pytest.fixture
     def target(self) -> TargetSpec:
@@ -42,6 +48,15 @@ class OnGpu(CompilerContract):
         scratch.mkdir(exist_ok=True)
         made = self.backend()
         return LocalDevice(TuningRequest(network, target, (made.name,)), {made.name: made}, scratch)
+
+    def test_the_runtime_states_whether_its_workers_are_pinned(
+        self,
+        small: Network,  # noqa: ARG002  the contract's signature
+        target: TargetSpec,  # noqa: ARG002
+        tmp_path: Path,  # noqa: ARG002
+    ) -> None:
+        """Workers of the processor may be pinned, but wait: the caller keeps its place."""
+        assert not runtimes.runtime_of(self.backend().name).pins_workers
 
 
 @needs("gpu")
@@ -56,6 +71,38 @@ class TestOnnxRuntimeCuda(OnGpu):
 class TestTensorRt(OnGpu):
     backend = TensorRtBackend
     heavy = ("tensorrt", "onnxruntime", "onnx")
+
+
+@needs("gpu")
+@needs("c++")
+@needs("torch")
+def test_inductor_compiles_programs_for_the_gpu(tmp_path: Path) -> None:
+    """In the confined child; a recorded run gives the outputs of each input, not of the first."""
+    import torch  # noqa: PLC0415  heavy
+
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    program = tmp_path / "model/model.pt2"
+    export_mlp(program)
+    network = replace(network, alternatives=(AlternativeFormat("torch-export", program, "0" * 64),))
+    backend, target = TorchCudaBackend(), this_machine("gpu").spec
+    reference = torch.export.load(program).module()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    device = LocalDevice(
+        TuningRequest(network, target, (backend.name,)), {backend.name: backend}, scratch
+    )
+    exact = backend.default(network, target)
+    with device:
+        for options in (exact, exact | {"graphs": True}):
+            build = device.build(backend.name, options)
+            assert build.outcome == "measured", build.detail
+            inputs = {"x": np.zeros((1, 8), np.float32)}
+            with closing(device.open(backend.name, build, "candidate", inputs)) as session:
+                for rows in (1, 3, 1, 1, 3):
+                    x = np.random.default_rng(rows).standard_normal((rows, 8)).astype(np.float32)
+                    expected = reference(torch.from_numpy(x)).detach().numpy()
+                    (outputs,) = session.run({"x": x}).values()
+                    np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture
@@ -144,12 +191,18 @@ def test_defaults_that_round_are_not_called_exact(mlp: Network, tmp_path: Path) 
         out.mkdir()
         return backend.build(mlp, target, options, out).tolerance
 
-    exact = {"default": False, "precision": "float32", "graph_optimization": "all"}
+    exact = {
+        "default": False,
+        "precision": "float32",
+        "graph_optimization": "all",
+        "graphs": False,
+    }
+    half = {"default": False, "precision": "float16", "graphs": True}
     assert tolerance("a", H200, default=True) == "fp16"
     assert tolerance("b", TURING, default=True) == "exact"
     assert tolerance("c", H200, **exact, tf32=True) == "fp16"
     assert tolerance("d", H200, **exact, tf32=False) == "exact"
-    assert tolerance("e", H200, default=False, precision="float16") == "fp16"
+    assert tolerance("e", H200, **half) == "fp16"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from onnx import numpy_helper
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.isolation.limits import Limits
@@ -18,6 +16,7 @@ from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor
 from tests.programs import needs
+from tests.workers.backends.exported import export_mlp
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.torch.backend import TorchBackend
 from workers.engine.errors import InvalidCandidate
@@ -41,26 +40,6 @@ _AVX512 = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl
 
 def target_with(*features: str, architecture: str = "x86-64", cores: int = 2) -> TargetSpec:
     return TargetSpec("made-up", architecture, frozenset(features), cores, None)
-
-
-def export_mlp(path: Path) -> None:
-    """``networks.mlp()`` as its author might have written it in PyTorch."""
-    import torch  # noqa: PLC0415  an extra
-
-    held = {t.name: numpy_helper.to_array(t) for t in networks.mlp().graph.initializer}
-    layers: list[Any] = []
-    for n in range(3):
-        weight, bias = (torch.tensor(held[f"{kind}{n}"]) for kind in "wb")
-        layer = torch.nn.Linear(*weight.shape)
-        layer.weight, layer.bias = (
-            torch.nn.Parameter(weight.T.contiguous()),
-            torch.nn.Parameter(bias),
-        )
-        layers += [layer, torch.nn.ReLU()]
-    module = torch.nn.Sequential(*layers[:-1]).eval()
-    batch = torch.export.Dim("N")
-    program = torch.export.export(module, (torch.zeros(2, 8),), dynamic_shapes=({0: batch},))
-    torch.export.save(program, path)
 
 
 @dataclass(frozen=True)

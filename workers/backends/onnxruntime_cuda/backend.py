@@ -13,7 +13,7 @@ class OnnxRuntimeCudaBackend(BaseBackend):
 
     name = "onnxruntime_cuda"
     packages = ("onnxruntime-gpu", "onnx")
-    opening = frozenset({"graph_optimization", "tf32", "layout", "convolutions"})
+    opening = frozenset({"graph_optimization", "tf32", "layout", "convolutions", "graphs"})
     no_profile = "ONNX Runtime's trace times the launch of GPU kernels, not the kernels"
 
     def space(self, network: Network, target: TargetSpec) -> Space:

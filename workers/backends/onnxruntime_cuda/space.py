@@ -5,6 +5,7 @@
     default ─ yes: the provider without options, which rounds float32 products to TF32
             └ no ─ precision ─ float32: tf32, graph_optimization
                              └ float16
+                 ├ graphs: whether runs are recorded as CUDA graphs
                  └ layout, convolutions (networks with convolutions)
 """
 
@@ -25,6 +26,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         "default": Flag(),
         "precision": Conditional("default", (False,), Choice(precisions)),
         "graph_optimization": Conditional("precision", ("float32",), Choice(("disable", "all"))),
+        "graphs": Conditional("default", (False,), Flag()),
     }
     if has_tf32(target):
         parameters["tf32"] = Conditional("precision", ("float32",), Flag())
@@ -32,7 +34,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         parameters["layout"] = Conditional("default", (False,), Choice(("nchw", "nhwc")))
         searches = Choice(("exhaustive", "heuristic", "default"))
         parameters["convolutions"] = Conditional("default", (False,), searches)
-    return Space(parameters)
+    return Space(parameters).with_promising({"default": False, "graphs": True})
 
 
 def reference_of(network: Network, target: TargetSpec) -> Options:
@@ -42,6 +44,7 @@ def reference_of(network: Network, target: TargetSpec) -> Options:
         "precision": "float32",
         "graph_optimization": "disable",
         "tf32": False,
+        "graphs": False,
         "layout": "nchw",
         "convolutions": "default",
     }

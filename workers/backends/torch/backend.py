@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+from hpcfair.precisions import TOLERANCE_OF, Tolerance
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.torch.space import default_of, space_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
@@ -15,15 +16,12 @@ from workers.engine.types import AlternativeFormat, BuildResult, Network, Option
 _ENTRY_POINT = "model.pt2"
 
 
-class TorchBackend(BaseBackend):
+class BaseTorchBackend(BaseBackend):
     """AOTInductor packages. Inductor always optimises, so there is no reference."""
 
-    name = "torch"
     packages = ("torch",)
     #: Inductor writes C++ and runs the system's compiler and linker on it.
     programs = True
-    opening = frozenset({"threads"})
-    has_code = True
 
     def require(self, network: Network, target: TargetSpec) -> None:
         # Inductor's own choice of a compiler.
@@ -38,20 +36,31 @@ class TorchBackend(BaseBackend):
     def reads_normal_form(self, options: Options) -> bool:  # noqa: ARG002
         return False
 
-    def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
-        return space_of(target)
-
-    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        return default_of(target)
-
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
         program = _program(network)
         from workers.backends.torch.compile import compile_program  # noqa: PLC0415  heavy
 
         provenance = compile_program(program.path, network, target, options, out / _ENTRY_POINT)
         source = {"source": program.path.name, "source_sha256": program.sha256}
-        bfloat16 = options["precision"] == "bfloat16"
-        return Artefact(_ENTRY_POINT, "bf16" if bfloat16 else "exact", source | provenance)
+        return Artefact(_ENTRY_POINT, self.tolerance(target, options), source | provenance)
+
+    def tolerance(self, target: TargetSpec, options: Options) -> Tolerance:  # noqa: ARG002
+        """Deviation that is expected of a build with these options."""
+        return TOLERANCE_OF[str(options["precision"])]
+
+
+class TorchBackend(BaseTorchBackend):
+    """Packages for processors."""
+
+    name = "torch"
+    opening = frozenset({"threads"})
+    has_code = True
+
+    def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
+        return space_of(target)
+
+    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
+        return default_of(target)
 
     def profile(
         self,

@@ -13,9 +13,11 @@ from typing import Any
 
 import torch
 from torch._inductor import aoti_compile_and_package, debug
+from torch.export.passes import move_to_device_pass
 
 from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
+from hpcfair.runtimes.torch_cuda import use_tf32
 from workers.backends.torch.instructions import generation, inductor_instructions
 from workers.backends.torch.package import forget_folders
 from workers.engine.binding import Misfit, bind
@@ -29,6 +31,8 @@ _EFFORTS: dict[str, dict[str, Any]] = {
     "freezing": {"freezing": True},
     "max-autotune": {"freezing": True, "max_autotune": True},
 }
+_GPU_EFFORTS: dict[str, dict[str, Any]] = {"plain": {}, "max-autotune": {"max_autotune": True}}
+_REDUCED = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 _INSTRUMENTED: dict[str, Any] = {
     "cpp.enable_kernel_profile": True,
     "trace.provenance_tracking_level": 1,
@@ -40,8 +44,10 @@ def compile_program(
 ) -> dict[str, Any]:
     """Write ``package`` and its ``tensors.json``; returns provenance. Raises InvalidCandidate if
     PyTorch cannot load or compile the program, or it is not this network."""
+    if "tf32" in options:
+        use_tf32(is_on=bool(options["tf32"]))
     with refusing():
-        exported = prepared(program, network, options, package.parent)
+        exported = prepared(program, network, target, options, package.parent)
         make_package(exported, target, options, package)
     return {
         "march": generation(target),
@@ -64,12 +70,20 @@ def refusing() -> Iterator[None]:
         raise InvalidCandidate(f"Inductor: {type(error).__name__}: {reason}") from error
 
 
-def prepared(program: Path, network: Network, options: Options, folder: Path) -> Any:
-    """Load the program in the precision of the options; writes ``tensors.json`` to ``folder``."""
+def prepared(
+    program: Path, network: Network, target: TargetSpec, options: Options, folder: Path
+) -> Any:
+    """Load the program on the target's device in the precision of the options; writes
+    ``tensors.json`` to ``folder``."""
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
+    device = "cuda" if _is_gpu(target) else "cpu"
     with _without_chmod():
         exported = load_program(program, network, folder)
-        return _in_bfloat16(exported) if options["precision"] == "bfloat16" else exported
+        if device != "cpu":
+            exported = move_to_device_pass(exported, device)
+        if options["precision"] == "float32":
+            return exported
+        return _in_reduced_precision(exported, device, _REDUCED[str(options["precision"])])
 
 
 def make_package(
@@ -87,25 +101,38 @@ def make_package(
     calls.
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir(), "inductor"))
-    settings = {
-        **_EFFORTS[str(options["effort"])],
-        "compile_threads": 1,
-        "cpp.march": generation(target),
-        # Otherwise Inductor compiles and runs test programs; the target determines the result.
-        "cpp.vec_isa_ok": True,
-        # The thread count is that of the process that opens the package.
-        "cpp.dynamic_threads": True,
-        "aot_inductor.enable_line_tables": False,
-        "aot_inductor.enable_frame_pointer": False,
-        # Pays off for several programs in a folder only.
-        "aot_inductor.precompile_headers": False,
-        **(_INSTRUMENTED if instrumented else {}),
-    }
+    settings = _settings(target, options) | (_INSTRUMENTED if instrumented else {})
     origins: dict[str, tuple[str, ...]] = {}
     with _without_chmod(), inductor_instructions(target), _origins(origins):
         aoti_compile_and_package(exported, package_path=str(package), inductor_configs=settings)
     forget_folders(package)
     return origins
+
+
+def _settings(target: TargetSpec, options: Options) -> dict[str, Any]:
+    common = {
+        "compile_threads": 1,
+        "aot_inductor.enable_line_tables": False,
+        "aot_inductor.enable_frame_pointer": False,
+        # Pays off for several programs in a folder only.
+        "aot_inductor.precompile_headers": False,
+    }
+    effort = str(options["effort"])
+    if _is_gpu(target):
+        return common | _GPU_EFFORTS[effort]
+    return {
+        **common,
+        **_EFFORTS[effort],
+        "cpp.march": generation(target),
+        # Otherwise Inductor compiles and runs test programs; the target determines the result.
+        "cpp.vec_isa_ok": True,
+        # The thread count is that of the process that opens the package.
+        "cpp.dynamic_threads": True,
+    }
+
+
+def _is_gpu(target: TargetSpec) -> bool:
+    return "cuda" in target.features
 
 
 def load_program(program: Path, network: Network, folder: Path) -> Any:
@@ -146,8 +173,8 @@ def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple
     )
 
 
-def _in_bfloat16(exported: Any) -> Any:
-    """The program under autocast: products in bfloat16, inputs and outputs unchanged."""
+def _in_reduced_precision(exported: Any, device: str, dtype: torch.dtype) -> Any:
+    """The program under autocast: products in ``dtype``, inputs and outputs unchanged."""
     inner = exported.module()
     names = set(exported.graph_signature.user_inputs)
     inputs = [node.meta["val"] for node in exported.graph.nodes if node.name in names]
@@ -158,10 +185,10 @@ def _in_bfloat16(exported: Any) -> Any:
             self.inner = inner
 
         def forward(self, *args: Any) -> Any:
-            with torch.autocast("cpu", torch.bfloat16):
+            with torch.autocast(device, dtype):
                 outputs = self.inner(*args)
             return torch.utils._pytree.tree_map(  # noqa: SLF001  as PyTorch itself
-                lambda value: value.float() if value.dtype == torch.bfloat16 else value, outputs
+                lambda value: value.float() if value.dtype == dtype else value, outputs
             )
 
     shapes = tuple(
@@ -172,7 +199,7 @@ def _in_bfloat16(exported: Any) -> Any:
         }
         for value in inputs
     )
-    examples, _ = exported.example_inputs
+    examples = [example.to(device) for example in exported.example_inputs[0]]
     return torch.export.export(Autocast(), tuple(examples), dynamic_shapes=(shapes,))
 
 

@@ -54,7 +54,7 @@ def profile_build(
     with tempfile.TemporaryDirectory() as scratch, refusing():
         twin = replace(build, directory=Path(scratch))
         package = Path(scratch, build.entry_point)
-        exported = prepared(program, network, options, package.parent)
+        exported = prepared(program, network, target, options, package.parent)
         origins = make_package(exported, target, options, package, instrumented=True)
         if kernels_of(package) != kernels:
             raise InvalidCandidate("compiling the program again gave other kernels")
