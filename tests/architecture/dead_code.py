@@ -50,7 +50,7 @@ CALLED_BY_OTHERS = {
     # options and visitors of runtimes and compilers
     "*/models/folder.py": "graph_optimization_level log_severity_level",
     "client/hpcfair/runtimes/*": "graph_optimization_level execution_mode execution_context"
-    " int??_op_num_threads",
+    " int??_op_num_threads allow_tf32",
     "workers/backends/*": "graph_optimization_level log_severity_level optimized_model_filepath"
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
     " builder_optimization_level report_layer_time visit_* _check_for_unsupported_ops",
