@@ -91,7 +91,7 @@ class TorchCudaRuntime(TorchRuntime):
 
     def _record(self, tensors: list[Any]) -> _Recording:
         inputs = [tensor.cuda() for tensor in tensors]
-        stream = torch.cuda.Stream()
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # PyTorch's is untyped
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(_WARMUP):
