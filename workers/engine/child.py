@@ -1,5 +1,6 @@
 """The workers' child processes: those of :mod:`hpcfair.isolation`, with the engine's failures."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,3 +29,9 @@ def call(
     CandidateFailed if the child did not start or died, or the function raised."""
     with Child(limits, workspace, readable) as process:
         return process.call(function, **arguments)
+
+
+def package_folder(kind: type) -> Path:
+    """The folder of the package that defines a class: a third party's may be anywhere."""
+    package = kind.__module__.partition(".")[0]
+    return Path(next(iter(sys.modules[package].__path__)))

@@ -6,20 +6,22 @@
       1/tmp  1/artefact       a build's child may write here, and read the network
       2/tmp  2/normal         the child that makes the normal form may write here, likewise
       3/tmp                   a session's child may write here, and read the build that it opened
+      intermediates/          files that builds share: their children may read them
 """
 
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
 from hpcfair.isolation.sandbox import LEVELS
 from workers.engine.artefact_cache import ArtefactCache
-from workers.engine.child import Child
+from workers.engine.child import Child, package_folder
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import profile_of, protocol_error, remove, result_of
+from workers.engine.intermediates import FOLDER, IntermediateStore
 from workers.engine.local_session import WORK, LocalSession
 from workers.engine.normalform import NormalForm, SharedNormalForm, read_paths
 from workers.engine.othermachine import OtherMachine
@@ -69,8 +71,9 @@ class LocalDevice:
         self._cache = ArtefactCache({name: backend.opening for name, backend in backends.items()})
         self._programs = {name: backend.programs for name, backend in backends.items()}
         # A third-party backend may be anywhere on sys.path.
-        self._code_folders = tuple({_package_folder(backend) for backend in backends.values()})
+        self._code_folders = tuple({package_folder(type(backend)) for backend in backends.values()})
         self._scratch = scratch.resolve(strict=True)
+        self._intermediates = IntermediateStore(self._scratch / FOLDER, self._limits)
         self._folders = 0
         self._sessions: list[LocalSession] = []
         self.isolation: str | None = None
@@ -81,8 +84,8 @@ class LocalDevice:
     def __exit__(self, *_: object) -> None:
         for session in self._sessions:
             session.close()
-        for number in range(1, self._folders + 1):
-            remove(self._scratch / str(number))
+        for name in (FOLDER, *range(1, self._folders + 1)):
+            remove(self._scratch / str(name))
 
     @property
     def normal_form(self) -> NormalForm | None:
@@ -180,8 +183,7 @@ class LocalDevice:
         if build.directory is None:
             raise CandidateFailed("invalid", f"{role}: nothing was built: {build.detail}")
         folder = self._new_folder()
-        child = self._runner(folder, build.directory)
-        session = LocalSession(child, folder)
+        session = LocalSession(child := self._runner(folder, build.directory), folder)
         try:
             child.call(
                 f"{WORK}:open_build",
@@ -204,8 +206,9 @@ class LocalDevice:
     def _build_in_child(
         self, folder: Path, backend: str, network: Network, options: Options, artefact: Path
     ) -> Any:
+        network = replace(network, shared=self._intermediates.folders(folder))
         with self._builder(backend, folder, *read_paths(network)) as child:
-            return child.call(
+            described = child.call(
                 f"{WORK}:build",
                 backend=self._paths[backend],
                 network=network,
@@ -213,6 +216,8 @@ class LocalDevice:
                 options=options,
                 out=artefact,
             )
+        self._intermediates.take(folder)
+        return described
 
     def _builder(self, backend: str, folder: Path, *readable: Path) -> Child:
         """A child on the machine that makes the builds of a backend."""
@@ -235,14 +240,12 @@ class LocalDevice:
         programs: bool = False,
         other: OtherMachine | None = None,
     ) -> Child:
-        readable = (*self._code_folders, *readable)
-        gpu = "cuda" in self._target.features
         child = Child(
             self._limits,
             folder,
-            readable,
+            (*self._code_folders, *readable),
             programs=programs,
-            gpu=gpu,
+            gpu="cuda" in self._target.features,
             interpreter=other.interpreter if other else None,
         )
         self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
@@ -253,8 +256,3 @@ class LocalDevice:
         folder = self._scratch / str(self._folders)
         folder.mkdir()
         return folder
-
-
-def _package_folder(backend: Backend) -> Path:
-    package = type(backend).__module__.partition(".")[0]
-    return Path(next(iter(sys.modules[package].__path__)))

@@ -111,7 +111,9 @@ class SharedNormalForm:
 
 def read_paths(network: Network) -> list[Path]:
     """Folders and files of a network that its children may read."""
-    paths = (network.model_path.parent, network.source_path.parent, network.samples_path)
+    shared = network.shared
+    existing = shared.existing if shared and shared.existing.exists() else None
+    paths = (network.model_path.parent, network.source_path.parent, network.samples_path, existing)
     return list(dict.fromkeys(path for path in paths if path is not None))
 
 

@@ -63,6 +63,19 @@ class AlternativeFormat:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedFolders:
+    """Folders of intermediate files that builds share (:mod:`workers.engine.intermediates`).
+
+    Attributes:
+        existing: Those that earlier builds made; children may only read it.
+        added: Where a build adds its own.
+    """
+
+    existing: Path
+    added: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """A network to tune: its files and facts.
 
@@ -85,6 +98,7 @@ class Network:
             file (JSON lines, see :mod:`workers.backends.tvm.database`); ``None`` without any.
         normal_path: The normal form of the ONNX file, in a private folder of its own; ``None`` if
             builds convert the published file.
+        shared: Folders of intermediate files; ``None`` if builds share none.
     """
 
     model_path: Path
@@ -104,6 +118,7 @@ class Network:
     passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     schedules_path: Path | None = None
     normal_path: Path | None = None
+    shared: SharedFolders | None = None
 
     @property
     def source_path(self) -> Path:

@@ -16,6 +16,8 @@ from tests.workers.backends import rewritable
 from tests.workers.backends.offered import ARM, X86, network_of, values
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
+from workers.engine.artifacts import artifact_files, artifact_sha256
+from workers.engine.intermediates import FOLDER
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.requests import TuningRequest
@@ -254,3 +256,24 @@ def test_a_network_is_rewritten_where_that_saves_a_pass(build: Build, tmp_path: 
     made, _ = build(networks.write(rewritable.fire(consumer=64), tmp_path), REWRITTEN)
     assert made.outcome == "invalid"
     assert "nothing of this network" in made.detail
+
+
+def test_candidates_share_ranges_and_are_what_they_are_without(
+    child: ReusedChild, tmp_path: Path
+) -> None:
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
+    known = space_of(network, VNNI).parameters
+    plain: Options = {**STATIC, "quantize": "heavy", "per_channel": False}
+    plain |= {"execution": "sequential"} if "execution" in known else {}
+    digests = []
+    for others in ([{**plain, "per_channel": True, "quantize": "between"}], []):
+        folder = tmp_path / str(len(others))
+        folder.mkdir()
+        with device_for(network, VNNI, folder, child) as device:
+            for options in (*others, plain):
+                made = device.build(BACKEND.name, options)
+                assert made.outcome == "measured", made.detail
+            digests.append(artifact_sha256(artifact_files(made)))
+            intermediates = list((folder / "scratch" / FOLDER).iterdir())
+            assert len(intermediates) == 2
+    assert digests[0] == digests[1]

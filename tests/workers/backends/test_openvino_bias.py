@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hpcfair.runtimes.openvino import OpenVino
 from hpcfair.runtimes.quiet_openvino import ov
-from workers.backends.openvino.bias import correct_biases
+from workers.backends.openvino.bias import _Observation, _read, _write, correct_biases
 from workers.backends.openvino.convert import read_onnx, save
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
@@ -230,3 +230,19 @@ def test_what_judges_builds_fits_none(tmp_path: Path) -> None:
     assert (spared.source, spared.is_evaluated) == ("samples", False)
     assert rows_of(spared.fit) == [24, 25, 26, 27, 28, 29]
     assert rows_of(spared.check) == [30, 31]
+
+
+def test_shared_observations_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    means = [rng.random((1, 2, 1)), rng.random(3)]
+    written = [
+        _Observation({}, means, [4, 5]),
+        _Observation({"y": rng.random((2, 2)).astype(np.float32)}, means[::-1], [5, 4]),
+    ]
+    _write(written, tmp_path)
+    for one, other in zip(written, _read(tmp_path), strict=True):
+        assert list(one.outputs) == list(other.outputs)
+        assert one.counts == other.counts
+        arrays = (*one.means, *one.outputs.values())
+        for array, again in zip(arrays, (*other.means, *other.outputs.values()), strict=True):
+            np.testing.assert_array_equal(array, again, strict=True)

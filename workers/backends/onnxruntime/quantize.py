@@ -5,13 +5,17 @@ candidate's failure.
 """
 
 import logging
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
 from onnxruntime import quantization
+from onnxruntime.quantization.calibrate import create_calibrator, save_tensors_data
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from workers.backends.normalform.opset import raise_opset
@@ -20,11 +24,14 @@ from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
 from workers.backends.onnxruntime.space import BETWEEN, HEAVY
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
+from workers.engine.intermediates import intermediate
 from workers.engine.ports import Array
 from workers.engine.types import Network, Options, TargetSpec
 
 _DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
 _INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
+#: Files of intermediates.
+_PREPARED, _RANGES = "prepared.onnx", "ranges.json"
 _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 
 
@@ -64,24 +71,25 @@ def quantize_static(
     signed = gpu or target.architecture == "arm64"
     kinds = quantization.QuantType
     float_nodes = stem.float_nodes(prepared) if _has_blocked_layout(target) else []
-    quantization.quantize_static(
-        prepared,
-        out,
-        _Reader(inputs),
-        quant_format=quantization.QuantFormat.QDQ,
-        op_types_to_quantize=[*HEAVY, *(BETWEEN if options.get("quantize") == "between" else ())],
-        per_channel=bool(options["per_channel"]),
-        reduce_range=reduce_range,
-        activation_type=kinds.QInt8 if signed else kinds.QUInt8,
-        weight_type=kinds.QInt8,
-        nodes_to_exclude=float_nodes,
-        calibrate_method=quantization.CalibrationMethod.MinMax,
-        extra_options={
-            "CalibMovingAverage": averaged,
-            "ActivationSymmetric": signed,
-            "QuantizeBias": not gpu,
-        },
-    )
+    calibrate = partial(_calibrate, prepared, inputs, averaged=averaged)
+    with intermediate(network, "onnxruntime ranges", {"averaged": averaged}, calibrate) as ranges:
+        quantization.quantize_static(
+            prepared,
+            out,
+            quant_format=quantization.QuantFormat.QDQ,
+            op_types_to_quantize=[
+                *HEAVY,
+                *(BETWEEN if options.get("quantize") == "between" else ()),
+            ],
+            per_channel=bool(options["per_channel"]),
+            reduce_range=reduce_range,
+            activation_type=kinds.QInt8 if signed else kinds.QUInt8,
+            weight_type=kinds.QInt8,
+            nodes_to_exclude=float_nodes,
+            calibrate_method=quantization.CalibrationMethod.MinMax,
+            calibration_cache_path=ranges / _RANGES,
+            extra_options={"ActivationSymmetric": signed, "QuantizeBias": not gpu},
+        )
     prepared.unlink()
     method = "min-max, mean over runs" if averaged else "min-max"
     calibration = {"source": source, "runs": len(inputs), "method": method}
@@ -128,17 +136,40 @@ class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the 
 
 
 def _prepare(network: Network, folder: Path) -> Path:
-    """The network at an opset the quantiser supports, with folded constants and inferred shapes."""
+    """The network at an opset the quantiser supports, with folded constants and inferred shapes, as
+    a file in ``folder`` beside which the quantiser may write."""
     _refuse_large(network)
     # The quantiser logs each step to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
-    upgraded, prepared = folder / "upgraded.onnx", folder / "prepared.onnx"
-    model = onnx.load(network.source_path)
-    onnx.save(raise_opset(model), upgraded)
-    # Symbolic shape inference needs sympy, and calibration by runs gains little from it.
-    quant_pre_process(upgraded, prepared, skip_symbolic_shape=True)
-    upgraded.unlink()
+
+    def make(shared: Path) -> None:
+        upgraded = folder / "upgraded.onnx"
+        onnx.save(raise_opset(onnx.load(network.source_path)), upgraded)
+        # Symbolic shape inference needs sympy, and calibration by runs gains little from it.
+        quant_pre_process(upgraded, shared / _PREPARED, skip_symbolic_shape=True)
+        upgraded.unlink()
+
+    prepared = folder / _PREPARED
+    with intermediate(network, "onnxruntime prepared network", {}, make) as shared:
+        shutil.copyfile(shared / _PREPARED, prepared)
     return prepared
+
+
+def _calibrate(
+    prepared: Path, inputs: list[dict[str, Array]], folder: Path, *, averaged: bool
+) -> None:
+    """Write the ranges of all tensors that any candidate quantises; ``averaged`` are means over
+    runs."""
+    with TemporaryDirectory() as scratch:
+        calibrator = create_calibrator(
+            prepared,
+            [*HEAVY, *BETWEEN],
+            augmented_model_path=f"{scratch}/augmented.onnx",
+            calibrate_method=quantization.CalibrationMethod.MinMax,
+            extra_options={"moving_average": averaged},
+        )
+        calibrator.collect_data(_Reader(inputs))
+        save_tensors_data(calibrator.compute_data(), folder / _RANGES)
 
 
 def _reduces_range(target: TargetSpec) -> bool:

@@ -7,9 +7,11 @@ and Bias Correction", section 4.2. There every layer is corrected; here only the
 the errors of all layers before them, in three compilations instead of one per layer.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from hpcfair.measurement.outputs import OutputComparison, OutputMismatch
 from hpcfair.runtimes.openvino import compile_model, settings
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.engine.calibration import fitting_inputs
+from workers.engine.intermediates import intermediate
 from workers.engine.ports import Array
 from workers.engine.testset import EXTRA_MACS
 from workers.engine.types import Network, Options
@@ -38,21 +41,30 @@ class _Observation:
 
 
 def correct_biases(
-    model: Any, exact: Any, network: Network, options: Options
+    model: Any, exact: Any, network: Network, options: Options, artefact: str = "onnx"
 ) -> tuple[Any, dict[str, Any]]:
     """Correct the biases of a network's last layers; returns the network and provenance.
 
     ``model``, of reduced precision, runs with the runtime's ``options``; ``exact`` computes in
-    float32 and has layers of the same names. The network is returned unchanged if it has no such
-    layers, no usable inputs or too many MACs, or if the correction does not reduce the relative
-    error on inputs it was not fitted to.
+    float32, was read from ``artefact`` (an option) and has layers of the same names. The network is
+    returned unchanged if it has no such layers, no usable inputs or too many MACs, or if the
+    correction does not reduce the relative error on inputs it was not fitted to.
     """
     names = _last_layers(exact)
     if not names or (network.macs or 0) > EXTRA_MACS:
         return model, {}
     try:
         fitting = fitting_inputs(network)
-        exact_runs = _observe(exact, names, _EXACT, fitting.fit, fitting.check)
+        facts = {"layers": names, "artefact": artefact}
+        with intermediate(
+            network,
+            "openvino observations in float32",
+            facts,
+            lambda folder: _write(
+                _observe(exact, names, _EXACT, fitting.fit, fitting.check), folder
+            ),
+        ) as folder:
+            exact_runs = _read(folder)
         runs = _observe(model, names, options, fitting.fit, fitting.check)
     # Inputs of one of its types cannot be generated, or the network refuses them.
     except (ValueError, RuntimeError):
@@ -149,6 +161,28 @@ def _observe(
         compared = outputs if number >= len(fit) else ()
         named = dict(zip(compared, values, strict=False))
         observations.append(_Observation(named, means, counts))
+    return observations
+
+
+def _write(observations: Sequence[_Observation], folder: Path) -> None:
+    """Write observations as files, to be read by :func:`_read`."""
+    names = [list(each.outputs) for each in observations]
+    counts = [each.counts for each in observations]
+    (folder / "observations.json").write_text(json.dumps({"outputs": names, "counts": counts}))
+    for number, each in enumerate(observations):
+        np.savez(folder / f"{number}.npz", *each.means, *each.outputs.values())
+
+
+def _read(folder: Path) -> list[_Observation]:
+    """The observations of :func:`_write`, from files that a child of the same network wrote."""
+    described = json.loads((folder / "observations.json").read_text())
+    observations = []
+    pairs = zip(described["outputs"], described["counts"], strict=True)
+    for number, (names, counts) in enumerate(pairs):
+        with np.load(folder / f"{number}.npz", allow_pickle=False) as archive:
+            arrays = [archive[f"arr_{at}"] for at in range(len(archive.files))]
+        outputs = dict(zip(names, arrays[len(counts) :], strict=True))
+        observations.append(_Observation(outputs, arrays[: len(counts)], counts))
     return observations
 
 

@@ -1,5 +1,6 @@
 """Builds the artefact of a candidate, in the child process of a build."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,14 @@ from hpcfair.runtimes.openvino_nan import keep_nan
 from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
+from workers.engine.intermediates import intermediate
 from workers.engine.random_inputs import open_sizes
 from workers.engine.types import Network, Options
+
+#: Options that determine the quantised network.
+_QUANTISING = ("preset", "smoothing", "artefact")
+#: Files of its intermediate.
+_QUANTISED, _PROVENANCE = "model.xml", "provenance.json"
 
 
 def make(
@@ -24,13 +31,11 @@ def make(
     model, provenance = _read(network, options)
     exact, precision = model, str(options["precision"])
     if precision == "int8":
-        # The import takes seconds and is needed for int8 only.
-        from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
-
-        model, quantization = quantize(model.clone(), network, options)
+        model, quantization = _quantised(model, network, options)
         provenance |= quantization
     if precision != "float32":
-        model, correction = correct_biases(model, exact, network, runtime_options)
+        artefact = str(options.get("artefact", "onnx"))
+        model, correction = correct_biases(model, exact, network, runtime_options, artefact)
         provenance |= correction
     if has_nan(model):
         model = keep_nan(model)
@@ -55,6 +60,23 @@ def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
         path = Path(scratch) / network.source_path.name
         provenance = save_rewritten(network.source_path, path)
         return read_onnx(replace(network, normal_path=path)), provenance
+
+
+def _quantised(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
+    """The network in int8 and its provenance, shared by candidates that differ in the rest."""
+
+    def make(folder: Path) -> None:
+        # The import takes seconds and is needed for int8 only.
+        from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
+
+        quantised, provenance = quantize(model.clone(), network, options)
+        save(quantised, folder / _QUANTISED)
+        (folder / _PROVENANCE).write_text(json.dumps(provenance))
+
+    facts = {name: options[name] for name in _QUANTISING if name in options}
+    with intermediate(network, "openvino int8", facts, make) as folder:
+        provenance: dict[str, Any] = json.loads((folder / _PROVENANCE).read_text())
+        return read_model(folder / _QUANTISED), provenance
 
 
 def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[str, int]:
