@@ -55,11 +55,11 @@ def correct_biases(
         return model, {}
     try:
         fitting = fitting_inputs(network)
-        facts = {"layers": names, "artefact": artefact}
+        basis: dict[str, Any] = {"layers": names, "artefact": artefact}
         with intermediate(
             network,
             "openvino observations in float32",
-            facts,
+            basis,
             lambda folder: _write(
                 _observe(exact, names, _EXACT, fitting.fit, fitting.check), folder
             ),
