@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hpcfair.errors import BadInput, HpcfairError, InvalidModelFile
-from hpcfair.exporters.registry import Files
+from hpcfair.exporters.base import Files
 from hpcfair.formats import NETWORK_FORMATS, START_BYTES, TFLITE, has_network, mistake_in, opener_of
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Runtime, TensorInfo

@@ -7,7 +7,9 @@ from typing import Any, TypedDict, Unpack
 
 from hpcfair import card as cards
 from hpcfair.errors import BadCard, NotFound, NothingToCommit, RevisionNotFound
-from hpcfair.exporters.registry import Examples, Files, export
+from hpcfair.exporters.base import Examples, Files
+from hpcfair.exporters.environment import script_origin
+from hpcfair.exporters.registry import export
 from hpcfair.job import job
 from hpcfair.localfiles import local_files
 from hpcfair.mlmodel import address, ensure, info
@@ -50,6 +52,8 @@ def save(
         scratch = Path(folder)
         files = export(model, examples, scratch)
         files = add_samples(files, examples, labels, scratch)
+        if origin := script_origin():
+            how["message"] = f"{_message(name, how)}\n\n{origin}"
         return publish(http, name, files, scratch, **how)
 
 
@@ -70,15 +74,18 @@ def publish(
     local.write_text(text, "utf-8", newline="")
     digests = upload(http, {**files, README: local}, what=name)
     ensure(http, name, visibility=how.get("visibility"))
-    message = how.get("message") or f"Save {name.partition('/')[2]}"
     try:
-        saved = _commit(http, name, digests, message, branch)
+        saved = _commit(http, name, digests, _message(name, how), branch)
     except NothingToCommit:
         return revision(http, name, branch)
     if how.get("wait", True):
         for uuid in saved.job_uuids:
             job(http, uuid).wait(how.get("timeout_s"))
     return saved
+
+
+def _message(name: str, how: Publication) -> str:
+    return how.get("message") or f"Save {name.partition('/')[2]}"
 
 
 def _text(readme: bytes) -> str:

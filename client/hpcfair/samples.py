@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hpcfair.errors import BadInput
-from hpcfair.exporters.registry import Examples, Files
+from hpcfair.exporters.base import Examples, Files
 from hpcfair.formats import NETWORK_FORMATS, opener_of
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array

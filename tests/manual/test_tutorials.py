@@ -35,6 +35,7 @@ _OTHERS = (
 _ELSEWHERE = {
     "docs/howto/compare.md": "client/tests/test_comparison.py",
     "docs/howto/foreign-profiles.md": "client/tests/test_importedprofile.py",
+    "docs/howto/save.md": "client/tests/test_exporter_contract.py",
     "docs/howto/graph.md": "client/tests/test_topology.py",
     "docs/tuning.md": "client/tests/test_placement_recipe.py",
     "docs/huggingface.md": "tests/clients/test_versions.py",

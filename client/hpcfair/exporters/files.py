@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.errors import NoModelFile
-from hpcfair.exporters.registry import Examples, Files
+from hpcfair.exporters.base import Examples, Export, Files
 from hpcfair.formats import NETWORK_FORMATS, has_network
 from hpcfair.partial import STAGING
 from hpcfair.paths import safe_join
@@ -15,7 +15,7 @@ _SUFFIXES = " or ".join(suffix for each in NETWORK_FORMATS for suffix in each.su
 _IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints", STAGING})
 
 
-def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
+def export_path(model: Path, examples: Examples, scratch: Path) -> Export:  # noqa: ARG001
     """The files of a folder, or one model file with its external data and card.
 
     Raises:
@@ -23,7 +23,7 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noq
         UnsafePath: a name cannot be stored, or external data lies outside the file's folder.
     """
     if model.is_dir():
-        return _folder(model)
+        return Export(_folder(model))
     if not model.is_file():
         raise NoModelFile(f"There is no file {model}.", f"Give an {_SUFFIXES} file, or a folder.")
     # A file with another suffix is taken for ONNX.
@@ -31,7 +31,7 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noq
     for path in _external_data(model):
         files[path] = safe_join(model.parent, path)
     card = model.parent / "README.md"
-    return files | ({"README.md": card} if card.is_file() else {})
+    return Export(files | ({"README.md": card} if card.is_file() else {}))
 
 
 def _folder(folder: Path) -> Files:

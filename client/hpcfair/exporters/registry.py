@@ -1,27 +1,25 @@
 """The table of exporters for ``save``; modules are imported on first use.
 
-An exporter is ``export(model, examples, scratch) -> {path in the revision: local file}``. It may
-write files into the empty folder ``scratch``, and requires ``examples`` only if the library's
-models do not state their inputs. To add a library, add a line here and a module beside this one.
+An exporter is ``export(model, examples, scratch) -> Export``. It may write files into the empty
+folder ``scratch``. To add a library, add a line here, a module beside this one and its cases in
+``client/tests/exporters``.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from hpcfair.errors import MissingPackage, NotSupported
-from hpcfair.runtimes.base import Array
+from hpcfair.errors import HpcfairError, MissingPackage, NotSupported
+from hpcfair.exporters.agreement import check_agreement
+from hpcfair.exporters.base import Examples, Export, Files, refusal
+from hpcfair.exporters.environment import add_environment
 
-Files = dict[str, Path]
-Examples = Sequence[Array] | Mapping[str, Array] | None
 
-
-class Export(Protocol):
+class Exporting(Protocol):
     """Signature of an exporter; see the module."""
 
-    def __call__(self, model: Any, examples: Examples, scratch: Path) -> Files: ...
+    def __call__(self, model: Any, examples: Examples, scratch: Path) -> Export: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +30,26 @@ class Exporter:
     packages: str = ""
 
 
+_JAX = Exporter("hpcfair.exporters.jax_function:export", "jax2onnx")
 #: Top-level package of an object's class or of a base class, to its exporter.
 EXPORTERS: dict[str, Exporter] = {
     "pathlib": Exporter("hpcfair.exporters.files:export_path"),
     "onnx": Exporter("hpcfair.exporters.onnx_proto:export", "onnx"),
+    "keras": Exporter("hpcfair.exporters.keras_model:export", "keras onnx"),
     "torch": Exporter("hpcfair.exporters.torch_module:export", "torch onnxscript"),
+    "xgboost": Exporter("hpcfair.exporters.trees.xgboost_model:export", "xgboost onnx"),
+    "lightgbm": Exporter("hpcfair.exporters.trees.lightgbm_model:export", "lightgbm onnx"),
+    "catboost": Exporter("hpcfair.exporters.trees.catboost_model:export", "catboost onnx"),
     "sklearn": Exporter("hpcfair.exporters.scikit_learn:export", "skl2onnx"),
+    "flax": _JAX,
+    "equinox": _JAX,
+    # Functions under jax.jit.
+    "jaxlib": _JAX,
 }
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:
-    """Export a model to files.
+    """Export a model to files, and check that they compute what it computes.
 
     Args:
         model: A path to an ONNX file or a folder, ONNX bytes, or an object of a library above.
@@ -52,6 +59,8 @@ def export(model: Any, examples: Examples, scratch: Path) -> Files:
         NotSupported: there is no exporter for it.
         MissingPackage: its exporter requires a package that is not installed.
         NoModelFile: there is no file at the path.
+        BadInput: the library cannot export it, with the reason; or the exported file computes
+            something else on the examples, with where and by how much.
     """
     if isinstance(model, str):
         model = Path(model)
@@ -59,20 +68,35 @@ def export(model: Any, examples: Examples, scratch: Path) -> Files:
         local = scratch / "model.onnx"
         local.write_bytes(model)
         return {"model.onnx": local}
+    exported = convert(model, examples, scratch)
+    if exported.predict is None:
+        return exported.files
+    check_agreement(type(model).__name__, exported.files["model.onnx"], exported.predict, examples)
+    return add_environment(exported.files, scratch)
+
+
+def convert(model: Any, examples: Examples, scratch: Path) -> Export:
+    """Run the exporter of an object, without the check; see :func:`export`."""
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-    exporter = next((EXPORTERS[name] for name in packages if name in EXPORTERS), None)
-    if exporter is None:
+    name = next((name for name in packages if name in EXPORTERS), None)
+    if name is None:
         raise NotSupported(
             f"Nothing here can save a {type(model).__module__}.{type(model).__qualname__}.",
             "Export it to ONNX and save the file; objects of these packages are taken as they "
             f"are: {', '.join(sorted(set(EXPORTERS) - {'pathlib'}))}.",
         )
-    module, _, function = exporter.path.partition(":")
+    module, _, function = EXPORTERS[name].path.partition(":")
     try:
-        run = cast("Export", getattr(import_module(module), function))
+        run = cast("Exporting", getattr(import_module(module), function))
     except ImportError as error:
         raise MissingPackage(
             f"Saving a {type(model).__qualname__} needs a package: {error}.",
-            f"Install it with: pip install {exporter.packages}",
+            f"Install it with: pip install {EXPORTERS[name].packages}",
         ) from error
-    return run(model, examples, scratch)
+    try:
+        return run(model, examples, scratch)
+    except HpcfairError:
+        raise
+    # Exporters of other libraries raise arbitrary exceptions.
+    except Exception as error:
+        raise refusal(type(model).__name__, error) from error

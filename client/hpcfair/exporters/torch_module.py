@@ -4,17 +4,20 @@ import inspect
 import logging
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxscript  # noqa: F401  torch.onnx needs it, and would only say so half-way
 import torch
+from torch.utils._pytree import tree_leaves
 
 from hpcfair.errors import BadInput
-from hpcfair.exporters.registry import Examples, Files
+from hpcfair.exporters.base import Examples, Export, refusal
+from hpcfair.runtimes.base import Array
 
 #: Metadata with the author's local file names, which are not published.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
@@ -23,7 +26,7 @@ _LARGEST_BYTES = 2**31 - 2**24
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def export(model: Any, examples: Examples, scratch: Path) -> Files:
+def export(model: Any, examples: Examples, scratch: Path) -> Export:
     """``model.pt2`` for Inductor, and ``model.onnx`` for all other backends.
 
     The leading dimension of all inputs is dynamic, unless the module works only with the number of
@@ -60,7 +63,22 @@ def export(model: Any, examples: Examples, scratch: Path) -> Files:
     except Exception as error:
         raise _refused(error) from error
     data = scratch / "model.onnx.data"
-    return {"model.pt2": pt2, "model.onnx": onnx} | ({data.name: data} if data.exists() else {})
+    files = {"model.pt2": pt2, "model.onnx": onnx} | ({data.name: data} if data.exists() else {})
+    return Export(files, partial(_predict, model))
+
+
+def _predict(model: Any, arrays: Sequence[Array]) -> list[Array]:
+    if isinstance(model, torch.export.ExportedProgram):
+        model = model.module()
+        context: AbstractContextManager[None] = nullcontext()
+    else:
+        context = _inferring(model)
+    with context, torch.no_grad():
+        outputs = model(*(torch.from_numpy(np.array(array)) for array in arrays))
+    tensors = (value for value in tree_leaves(outputs) if isinstance(value, torch.Tensor))
+    # NumPy has no bfloat16.
+    wide = (t.float() if t.dtype == torch.bfloat16 else t for t in tensors)
+    return [tensor.numpy() for tensor in wide]
 
 
 def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
@@ -130,8 +148,4 @@ def _names(count: int) -> list[str]:
 
 
 def _refused(error: Exception) -> BadInput:
-    reason = " ".join(_COLOURS.sub("", str(error)).split())[:400]
-    return BadInput(
-        f"PyTorch cannot export this module: {type(error).__name__}: {reason}",
-        "Export it to ONNX your own way and save the file.",
-    )
+    return refusal("PyTorch module", f"{type(error).__name__}: {_COLOURS.sub('', str(error))}")

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from hpcfair import catalogue, fork, mlmodel, pid, publish, revision, snapshot
 from hpcfair.catalogue import Filters
-from hpcfair.exporters.registry import Examples
+from hpcfair.exporters.base import Examples
 from hpcfair.fork import Form, Reused
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
@@ -53,12 +53,15 @@ class RepositoryMethods(BaseClient):
         Saving an unchanged model creates no new revision.
 
         Args:
-            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, a
-                scikit-learn estimator, or a PyTorch module. A PyTorch module is also published as
-                an exported program, so that PyTorch's own compiler is tried.
+            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, or a model
+                of PyTorch, scikit-learn, XGBoost, LightGBM, CatBoost, Keras 3, Flax or a function
+                under ``jax.jit``. Its ONNX file must compute what it computes on the example
+                inputs. A PyTorch module is also published as an exported program, so that PyTorch's
+                own compiler is tried.
             name: ``namespace/name``; created if it does not exist.
             example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
-                and measures builds on them instead of on random numbers.
+                and measures builds on them instead of on random numbers. Models of other libraries
+                require them.
             labels: Class of each sample, ``int64[n]``, if the first output is scores
                 ``[n, classes]``; builds then state their accuracy.
             how: ``card`` (front matter of README.md: ``license`` is required unless the card has
@@ -74,6 +77,8 @@ class RepositoryMethods(BaseClient):
             LicenseMissing: nothing was sent.
             InvalidModelFile: the hub cannot use the file; ``code`` states the reason.
             NotSupported: there is no exporter for this object.
+            BadInput: the object cannot be exported, or its file deviates from it: where and by how
+                much. Nothing was sent.
         """
         return publish.save(
             self.http, model, name, example_inputs=example_inputs, labels=labels, **how

@@ -1,0 +1,149 @@
+"""Compares an exported file with the live object that it was made from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpcfair.errors import BadInput, HpcfairError
+from hpcfair.exporters.base import Examples, Outputs, Predict, refusal
+from hpcfair.formats import opener_of
+from hpcfair.runtimes import registry
+from hpcfair.runtimes.base import Array, Runtime, TensorInfo
+
+#: Rows of the examples that are compared.
+_ROWS = 64
+#: Largest difference in units of the largest value of the output. Float32 of two libraries differs
+#: by 1e-7 to 1e-4; what is wrong differs by more than this.
+_LIMIT = 1e-3
+#: The same where the outputs have half the bits.
+_LIMIT_HALF = 2e-2
+
+
+def check_agreement(what: str, network: Path, predict: Predict, examples: Examples) -> None:
+    """Run an exported file and the live object on the examples, many rows and one row.
+
+    Args:
+        what: The object, for errors.
+
+    Raises:
+        BadInput: they differ, or the examples do not fit; names the output, the place and the size
+            of the difference.
+        MissingPackage: ONNX Runtime is not installed.
+    """
+    opener = opener_of(network)
+    runtime = registry.open(opener.runtime, network, opener.reference)
+    try:
+        arrays = _arrays(runtime, examples)
+        for rows in _row_counts(runtime, arrays):
+            batch = [array[:rows] for array in arrays]
+            try:
+                expected = predict(batch)
+            # Libraries raise arbitrary exceptions.
+            except Exception as error:
+                raise refusal(
+                    what,
+                    error,
+                    "It does not run on the example inputs: pass arrays as it takes them.",
+                ) from error
+            _compare(what, _outputs(what, runtime, batch), expected, runtime.outputs)
+    finally:
+        runtime.close()
+
+
+def _arrays(runtime: Runtime, examples: Examples) -> list[Array]:
+    names = [tensor.name for tensor in runtime.inputs]
+    given = examples or ()
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            raise BadInput(
+                f"The example inputs are {', '.join(given)}; the model takes {', '.join(names)}.",
+                "Name them as the inputs of the model.",
+            )
+        given = [given[name] for name in names]
+    if len(given) != len(names):
+        raise BadInput(
+            f"{len(given)} example inputs were given, the model takes {len(names)}.",
+            f"In their order: {', '.join(names)}.",
+        )
+    return [np.asarray(array) for array in given]
+
+
+def _row_counts(runtime: Runtime, arrays: Sequence[Array]) -> list[int]:
+    """Numbers of rows to compare: the fixed one, or several and one."""
+    sizes = [tensor.shape[0] for tensor in runtime.inputs if tensor.shape]
+    fixed = [size for size in sizes if isinstance(size, int)]
+    if fixed:
+        return fixed[:1]
+    most = min((len(array) for array in arrays if array.ndim), default=1)
+    return sorted({1, min(most, _ROWS)}, reverse=True)
+
+
+def _outputs(what: str, runtime: Runtime, batch: Sequence[Array]) -> list[Array]:
+    named = {tensor.name: array for tensor, array in zip(runtime.inputs, batch, strict=True)}
+    try:
+        computed = runtime.run(named)
+    except HpcfairError as error:
+        raise refusal(what, f"the exported file does not run: {error.detail}") from error
+    return [np.asarray(computed[tensor.name]) for tensor in runtime.outputs]
+
+
+def _compare(
+    what: str, actual: Sequence[Array], expected: Outputs, tensors: Sequence[TensorInfo]
+) -> None:
+    for tensor, computed, output in zip(tensors, actual, expected, strict=True):
+        if output is None:
+            continue
+        wanted = np.asarray(output)
+        if np.squeeze(computed).shape != np.squeeze(wanted).shape:
+            raise refusal(
+                what,
+                f"output {tensor.name} of the exported file has the shape {computed.shape}, the "
+                f"model's own has {wanted.shape}",
+            )
+        problem = _difference(computed.reshape(wanted.shape), wanted)
+        if problem:
+            raise refusal(
+                what,
+                f"output {tensor.name} of the exported file differs from the model's own {problem}",
+                "Nothing was sent. If the model was trained on another element type, pass example "
+                "inputs of that type; else export it to ONNX your own way.",
+            )
+
+
+def _difference(computed: Array, wanted: Array) -> str:
+    """Where two arrays of one shape differ and by how much; empty if they agree."""
+    if wanted.dtype.kind != "f" or computed.dtype.kind != "f":
+        return _unequal(computed.astype(wanted.dtype), wanted)
+    a, b = (array.astype(np.float64) for array in (computed, wanted))
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return f"at {_place(np.isfinite(a) != np.isfinite(b))}: one of them is not finite"
+    finite = np.isfinite(b)
+    distance = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0))
+    scale = float(np.max(np.abs(b), where=finite, initial=0.0)) or 1.0
+    largest = float(np.max(distance, initial=0.0)) / scale
+    is_half = min(computed.dtype.itemsize, wanted.dtype.itemsize) < 4
+    limit = _LIMIT_HALF if is_half else _LIMIT
+    if largest <= limit:
+        return ""
+    place = np.unravel_index(int(np.argmax(distance)), distance.shape)
+    return (
+        f"by {largest:.1e} of its largest value; at most {limit:g} is allowed. At "
+        f"{list(map(int, place))}: {a[place]:.6g} instead of {b[place]:.6g}"
+    )
+
+
+def _unequal(computed: Array, wanted: Array) -> str:
+    differ: Any = np.asarray(computed != wanted)
+    if not differ.any():
+        return ""
+    place = tuple(_place(differ))
+    return (
+        f"in {int(differ.sum())} of {differ.size} values. At {list(place)}: {computed[place]} "
+        f"instead of {wanted[place]}"
+    )
+
+
+def _place(differ: Any) -> list[int]:
+    return [int(index[0]) for index in np.nonzero(differ)]

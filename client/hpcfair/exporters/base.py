@@ -1,0 +1,55 @@
+"""What exporters take and return, and how they refuse."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcfair.errors import BadInput
+from hpcfair.runtimes.base import Array
+
+Files = dict[str, Path]
+Examples = Sequence[Array] | Mapping[str, Array] | None
+#: Output of a live object; ``None`` where it has no method that computes this one.
+Outputs = Sequence[Array | None]
+#: Computes the outputs of ``model.onnx`` with a live object, in their order, from arrays in the
+#: order of its inputs.
+Predict = Callable[[Sequence[Array]], Outputs]
+
+_ELSEWHERE = "Export it to ONNX your own way and save the file."
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an exporter makes of a live object.
+
+    Attributes:
+        files: Path in the revision to local file.
+        predict: Runs the live object; ``None`` if the files are the model.
+    """
+
+    files: Files
+    predict: Predict | None = None
+
+
+def refusal(what: str, reason: object, hint: str = _ELSEWHERE) -> BadInput:
+    """The error for an object that cannot be saved. ``reason`` may be the library's exception."""
+    if isinstance(reason, Exception):
+        reason = f"{type(reason).__name__}: {reason}"
+    text = " ".join(str(reason).split())[:_LONGEST].rstrip(".")
+    return BadInput(f"This {what} cannot be saved: {text}.", hint)
+
+
+def only(library: str, examples: Examples) -> dict[str, Array]:
+    """The single example of a model with one input, by the name given to it or ``features``."""
+    if isinstance(examples, Mapping):
+        named = dict(examples)
+    else:
+        named = dict(zip(("features", "second"), examples or (), strict=False))
+    if len(named) != 1:
+        raise BadInput(
+            f"A {library} model needs one example input, not {len(named)}.",
+            "Pass example_inputs=X[:100]: it determines the input's type, and the file must agree "
+            "with the model on it.",
+        )
+    return named

@@ -1,0 +1,100 @@
+"""Exports models of Keras 3 on each of its backends."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import onnx
+
+from hpcfair.errors import BadInput
+from hpcfair.exporters.base import Examples, Export
+from hpcfair.exporters.naming import named_inputs, numbered, rename
+from hpcfair.runtimes.base import Array
+
+
+def export(model: Any, examples: Examples, scratch: Path) -> Export:
+    """``model.onnx``, by Keras itself on TensorFlow and PyTorch, by jax2onnx on JAX.
+
+    Inputs have the names of the model's ``Input`` layers or of the examples; outputs have the keys
+    of a dictionary or the names that the author gave to the last layers.
+    """
+    if not examples:
+        raise BadInput(
+            "A Keras model needs example inputs.",
+            "Pass example_inputs=(x,) with arrays as the model takes them, some rows each.",
+        )
+    arrays = named_inputs(examples, _input_names(model))
+    call = partial(_call, model, list(arrays))
+    if keras.backend.backend() == "jax":
+        from hpcfair.exporters.jax_function import export_function  # noqa: PLC0415  optional
+
+        exported = export_function(lambda *batch: _flat(call(batch)), arrays, scratch)
+    else:
+        local = scratch / "model.onnx"
+        specs = {
+            name: keras.InputSpec(
+                dtype=np.dtype(array.dtype).name, shape=(None, *array.shape[1:]), name=name
+            )
+            for name, array in arrays.items()
+        }
+        model.export(
+            str(local),
+            format="onnx",
+            verbose=False,
+            input_signature=[_structured(model, specs)],
+        )
+        exported = Export({"model.onnx": local})
+    local = exported.files["model.onnx"]
+    proto = onnx.load(local)
+    first = [array[:1] for array in arrays.values()]
+    rename(proto, list(arrays), _output_names(model, call(first)))
+    onnx.save(proto, local)
+
+    def predict(batch: Sequence[Array]) -> list[Array]:
+        return [np.asarray(keras.ops.convert_to_numpy(value)) for value in _flat(call(batch))]
+
+    return Export(exported.files, predict)
+
+
+def _call(model: Any, names: Sequence[str], batch: Sequence[Any]) -> Any:
+    return model(_structured(model, dict(zip(names, batch, strict=True))), training=False)
+
+
+def _structured(model: Any, values: dict[str, Any]) -> Any:
+    """The values as the model takes them: one, by name, or as a list."""
+    if isinstance(getattr(model, "_inputs_struct", None), dict):
+        return values
+    return next(iter(values.values())) if len(values) == 1 else list(values.values())
+
+
+def _flat(outputs: Any) -> list[Any]:
+    flat: list[Any] = keras.tree.flatten(outputs)
+    return flat
+
+
+def _input_names(model: Any) -> list[str]:
+    names = [tensor.name for tensor in getattr(model, "inputs", None) or ()]
+    made_up = any(re.fullmatch(r"(keras_tensor|input_layer)(_\d+)?", name) for name in names)
+    return numbered("input", len(names)) if made_up else names
+
+
+def _output_names(model: Any, outputs: Any) -> list[str]:
+    count = len(_flat(outputs))
+    if isinstance(outputs, dict) and len(outputs) == count:
+        # Keras flattens dictionaries in the order of their keys.
+        return sorted(outputs)
+    names = list(getattr(model, "output_names", None) or ())
+    layers = {layer.name: type(layer).__name__ for layer in model.layers}
+    named = len(names) == count == len(set(names)) and not any(
+        _is_made_up(name, layers.get(name, "")) for name in names
+    )
+    return names if named else numbered("output", count)
+
+
+def _is_made_up(name: str, kind: str) -> bool:
+    """Whether Keras called a layer after its class, and numbered it."""
+    return re.sub(r"_\d+$", "", name).replace("_", "") == kind.lower()
