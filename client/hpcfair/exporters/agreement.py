@@ -54,20 +54,21 @@ def check_agreement(what: str, network: Path, predict: Predict, examples: Exampl
 
 def _arrays(runtime: Runtime, examples: Examples) -> list[Array]:
     names = [tensor.name for tensor in runtime.inputs]
-    given = examples or ()
-    if isinstance(given, Mapping):
-        if set(given) != set(names):
+    if isinstance(examples, Mapping):
+        if set(examples) != set(names):
             raise BadInput(
-                f"The example inputs are {', '.join(given)}; the model takes {', '.join(names)}.",
+                f"The example inputs are {', '.join(examples)}; the model takes "
+                f"{', '.join(names)}.",
                 "Name them as the inputs of the model.",
             )
-        given = [given[name] for name in names]
-    if len(given) != len(names):
+        return [np.asarray(examples[name]) for name in names]
+    arrays = [np.asarray(array) for array in examples or ()]
+    if len(arrays) != len(names):
         raise BadInput(
-            f"{len(given)} example inputs were given, the model takes {len(names)}.",
+            f"{len(arrays)} example inputs were given, the model takes {len(names)}.",
             f"In their order: {', '.join(names)}.",
         )
-    return [np.asarray(array) for array in given]
+    return arrays
 
 
 def _row_counts(runtime: Runtime, arrays: Sequence[Array]) -> list[int]:
@@ -95,14 +96,14 @@ def _compare(
     for tensor, computed, output in zip(tensors, actual, expected, strict=True):
         if output is None:
             continue
-        wanted = np.asarray(output)
-        if np.squeeze(computed).shape != np.squeeze(wanted).shape:
+        reference = np.asarray(output)
+        if np.squeeze(computed).shape != np.squeeze(reference).shape:
             raise refusal(
                 what,
                 f"output {tensor.name} of the exported file has the shape {computed.shape}, the "
-                f"model's own has {wanted.shape}",
+                f"model's own has {reference.shape}",
             )
-        problem = _difference(computed.reshape(wanted.shape), wanted)
+        problem = _difference(computed.reshape(reference.shape), reference)
         if problem:
             raise refusal(
                 what,
@@ -112,18 +113,18 @@ def _compare(
             )
 
 
-def _difference(computed: Array, wanted: Array) -> str:
+def _difference(computed: Array, reference: Array) -> str:
     """Where two arrays of one shape differ and by how much; empty if they agree."""
-    if wanted.dtype.kind != "f" or computed.dtype.kind != "f":
-        return _unequal(computed.astype(wanted.dtype), wanted)
-    a, b = (array.astype(np.float64) for array in (computed, wanted))
+    if reference.dtype.kind != "f" or computed.dtype.kind != "f":
+        return _unequal(computed.astype(reference.dtype), reference)
+    a, b = (array.astype(np.float64) for array in (computed, reference))
     if not np.array_equal(np.isfinite(a), np.isfinite(b)):
         return f"at {_place(np.isfinite(a) != np.isfinite(b))}: one of them is not finite"
     finite = np.isfinite(b)
     distance = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0))
     scale = float(np.max(np.abs(b), where=finite, initial=0.0)) or 1.0
     largest = float(np.max(distance, initial=0.0)) / scale
-    is_half = min(computed.dtype.itemsize, wanted.dtype.itemsize) < 4
+    is_half = min(computed.dtype.itemsize, reference.dtype.itemsize) < 4
     limit = _LIMIT_HALF if is_half else _LIMIT
     if largest <= limit:
         return ""
@@ -134,14 +135,14 @@ def _difference(computed: Array, wanted: Array) -> str:
     )
 
 
-def _unequal(computed: Array, wanted: Array) -> str:
-    differ: Any = np.asarray(computed != wanted)
+def _unequal(computed: Array, reference: Array) -> str:
+    differ: Any = np.asarray(computed != reference)
     if not differ.any():
         return ""
     place = tuple(_place(differ))
     return (
         f"in {int(differ.sum())} of {differ.size} values. At {list(place)}: {computed[place]} "
-        f"instead of {wanted[place]}"
+        f"instead of {reference[place]}"
     )
 
 

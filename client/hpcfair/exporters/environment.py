@@ -50,9 +50,13 @@ def _requirements() -> list[str]:
     owners = metadata.packages_distributions()
     imported = {module.partition(".")[0] for module in sys.modules}
     names = {name for module in imported for name in owners.get(module, ())}
-    found = (metadata.distribution(name) for name in names)
+    distributions = (metadata.distribution(name) for name in names)
     return sorted(
-        (f"{each.name}=={each.version}" for each in found if not each.read_text("direct_url.json")),
+        (
+            f"{each.name}=={each.version}"
+            for each in distributions
+            if not each.read_text("direct_url.json")
+        ),
         key=str.lower,
     )
 
