@@ -51,7 +51,7 @@ class BoostedModel:
         onnx.save(model, folder / "model.onnx")
 
 
-def _sizes(chance: random.Random) -> dict[str, int]:
+def _sizes(chance: random.Random) -> dict[str, Any]:
     return {"n_estimators": chance.choice((20, 50)), "max_depth": chance.choice((4, 6))}
 
 
