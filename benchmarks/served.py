@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
-from benchmarks.serving import CLASSES, SearchSetup, add_stored_trials, search_and_measure
+from benchmarks.served_figures import CLASSES
+from benchmarks.serving import SearchSetup, add_stored_trials, search_and_measure
 from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
 from workers.engine.types import TargetSpec, sha256_of
@@ -31,7 +32,7 @@ QUICK = ("digits", "squeezenet", "mobilenetv2")
 #: Features with bfloat16 arithmetic: some processors, all GPUs.
 BF16 = PRECISION_OF["bf16"].features | {"cuda"}
 #: Format version of stored results; increased when older ones become unreadable.
-_RESULTS = 4
+_RESULTS = 5
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (
@@ -99,7 +100,9 @@ def _once(folder: Path, name: str, setup: SearchSetup, cache: Path) -> dict[str,
 def _figures(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for name in CLASSES:
-        served = [model["classes"][name] for model in models.values()]
+        served = [m["classes"][name] for m in models.values() if name in m["classes"]]
+        if not served:
+            continue
         figures[name] = geometric_mean([_figure(build) for build in served])
         figures[f"{name}_least"] = min(
             (_figure(build) for build in served), key=lambda figure: figure.value
@@ -138,8 +141,7 @@ def _brief(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def _line(name: str, model: Mapping[str, Any]) -> str:
     cells = [f"{name:<14}"]
-    for figure in CLASSES:
-        build = model["classes"][figure]
+    for figure, build in model["classes"].items():
         cells.append(
             f"{figure} {build['speedup']:5.2f}x [{build['low']:.2f}, {build['high']:.2f}]"
             f" {build['backend']:<12}"

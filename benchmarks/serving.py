@@ -3,9 +3,8 @@
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,9 +13,8 @@ from benchmarks.calm import undisturbed, wait
 from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
-from hpcfair.precisions import Tolerance
+from benchmarks.served_figures import CLASSES, best_within
 from workers.backends.normalform import NORMALISER
-from workers.device.best import best_result
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
@@ -30,15 +28,6 @@ from workers.engine.trials import Experience, Trial
 from workers.engine.tune import tune
 from workers.engine.types import Network, TargetSpec
 from workers.fleet.energy import counters_of
-
-#: Figure to the accepted tolerance class and the largest deviation from float32 as ``relative_l2``,
-#: where the class itself allows more. Accepting one implies accepting those before it.
-CLASSES: dict[str, tuple[Tolerance, float]] = {
-    "exact": ("exact", inf),
-    "bf16": ("bf16", 0.01),
-    "bf16_hub": ("bf16", inf),
-    "int8": ("int8", inf),
-}
 
 
 @dataclass(slots=True)
@@ -121,8 +110,8 @@ def search_and_measure(name: str, cache: Path, folder: Path, setup: SearchSetup)
     """Search the example ``name`` and measure the selected builds.
 
     Returns:
-        JSON; ``classes`` holds the served build for each of :data:`CLASSES`. Trials are stored in
-        ``folder``, from which an interrupted search continues.
+        JSON; ``classes`` holds the served build for each of :data:`CLASSES` that applies. Trials
+        are stored in ``folder``, from which an interrupted search continues.
     """
     started = perf_counter()
     network = example(name, cache)
@@ -166,12 +155,6 @@ def search(
     }
 
 
-def _best(result: SearchResult, tolerance: Tolerance, error: float) -> ConfirmedResult:
-    """The build for a user who accepts ``tolerance`` with a deviation of at most ``error``."""
-    close = [h for h in result.confirmed_results if h.output_check.deviation.relative_l2 <= error]
-    return best_result(replace(result, confirmed_results=tuple(close)), tolerance)
-
-
 def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
     """The fastest int8 build with known accuracy, whether or not it is served."""
     candidates = [
@@ -192,7 +175,12 @@ def _served(
     request: TuningRequest, setup: SearchSetup, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
     """The served builds by figure, measured again: a search's smallest ratio is biased."""
-    chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
+    has_labels = result.reference_accuracy is not None
+    chosen = {
+        name: best_within(result, accepted)
+        for name, accepted in CLASSES.items()
+        if has_labels or accepted.points_lost is None
+    }
     effort = ConfirmationEffort(setup.processes, 0.01, max(20.0, setup.budget_s / 2))
     measured: dict[str, dict[str, Any]] = {}
     reference = setup.backends[request.reference_backend]

@@ -32,9 +32,11 @@ def deviation_of(confirmed: ConfirmedResult) -> dict[str, float]:
     return asdict(check.deviation) | foreign
 
 
-def best_result(result: SearchResult, tolerance: Tolerance) -> ConfirmedResult:
-    """The best result for a user who accepts a tolerance class; the baseline if none is better."""
-    best = best_of(facts_of(result), tolerance)
+def best_result(
+    result: SearchResult, tolerance: Tolerance | float, min_accuracy: float | None = None
+) -> ConfirmedResult:
+    """The best result within the limits of a user; the baseline if none is better."""
+    best = best_of(facts_of(result), tolerance, min_accuracy)
     return result.confirmed_results[best.key - 1] if best and best.key else result.baseline
 
 

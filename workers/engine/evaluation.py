@@ -17,7 +17,6 @@ from math import inf
 
 from hpcfair.measurement.ratio import FEWEST_ROUNDS
 from hpcfair.measurement.types import Side
-from hpcfair.precisions import Tolerance
 from workers.engine.errors import BaselineFailed, CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import PairMeasurement, prune_by_first_runs
@@ -40,7 +39,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Ratios that candidates of one tolerance class are compared with.
+    """Ratios that candidates are compared with: those that serve the same users.
 
     Attributes:
         useful: A candidate that is clearly slower is pruned.
@@ -59,12 +58,12 @@ def evaluate(
     context: EvaluationContext,
     number: int,
     proposal: Proposal,
-    bar_of: Callable[[Tolerance], Bar],
+    bar_of: Callable[[BuildResult], Bar],
 ) -> Evaluation:
     """Build, check and measure a candidate. A failed candidate is a trial as well.
 
     A measurement whose baseline is off its level is repeated. ``bar_of`` gives the bar of a
-    tolerance class.
+    build.
     """
     started = context.clock.monotonic()
     candidate = proposal.candidate
@@ -103,7 +102,7 @@ class _Steps:
         context: EvaluationContext,
         candidate: Candidate,
         build: BuildResult,
-        bar_of: Callable[[Tolerance], Bar],
+        bar_of: Callable[[BuildResult], Bar],
     ) -> None:
         self.outcome: Outcome = build.outcome
         self.detail = build.detail
@@ -113,7 +112,7 @@ class _Steps:
         self._candidate = candidate
         self._build = build
         # The baseline's own trial always completes: noise must not prune it.
-        self._bar = NO_BAR if candidate == context.baseline else bar_of(build.tolerance)
+        self._bar = NO_BAR if candidate == context.baseline else bar_of(build)
         budget = context.request.budget
         self._rule = StopRule(
             budget.half_width,

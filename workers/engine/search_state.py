@@ -9,7 +9,7 @@ from workers.engine.errors import InfrastructureFailed
 from workers.engine.evaluation import Bar
 from workers.engine.requests import SearchBudget
 from workers.engine.strategies.tpe import ratios_to_beat
-from workers.engine.trials import Trial, is_closer
+from workers.engine.trials import Trial, error_limit, is_closer
 from workers.engine.types import BuildResult, Candidate
 
 #: Consecutive infrastructure failures after which the machine is given up.
@@ -110,10 +110,16 @@ class SearchState:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
 
-    def bar(self, tolerance: Tolerance) -> Bar:
-        """The ratio below which a build of this class is useful: one of the candidates to confirm,
+    def bar(self, build: BuildResult) -> Bar:
+        """The ratio below which a build is useful: one of the candidates to confirm of its class,
         and faster than the baseline and all builds of stricter classes; and the ratio below which
-        it is the best build for users of its class."""
+        it is the best build for users of its class. For a build that keeps to a limit on its error,
+        both are the best ratio within this limit."""
+        limit, tolerance = error_limit(build), build.tolerance
+        if limit is not None:
+            within = [t.ratio for t in self._ranked(doubtful=False) if _error(t) <= limit]
+            best_within = min([1.0, *(ratio for ratio in within if ratio is not None)])
+            return Bar(best_within, leading=best_within)
         best = self._best(tolerance)
         last = best[-1].ratio if len(best) == self._budget.candidates_to_confirm else None
         useful = min(inf if last is None else last, self._best_stricter_ratio(tolerance))
@@ -163,8 +169,8 @@ class SearchState:
 
     def _closer(self, best: Sequence[Trial]) -> list[Trial]:
         """Of the Pareto front of ratio and error, the fastest trials that are not among the best:
-        each is considerably closer to the reference than all faster ones. Fewer than the best of
-        one class, because each takes time from their confirmation."""
+        each is considerably closer to the reference than all faster ones. No more than the best of
+        one class, and none in a brief search, because each takes time from their confirmation."""
         closest: Trial | None = None
         closer: list[Trial] = []
         for trial in self._ranked(doubtful=False):
@@ -174,7 +180,8 @@ class SearchState:
                 closest = trial
                 if trial not in best:
                     closer.append(trial)
-        return closer[: self._budget.candidates_to_confirm - 1]
+        most = self._budget.candidates_to_confirm
+        return closer[: most if most > 1 else 0]
 
     def _ranked(self, *, doubtful: bool) -> list[Trial]:
         """Measured trials but for the baseline's, best first."""
@@ -206,6 +213,10 @@ class SearchState:
         """The best ratio of all stricter classes and the baseline, whose ratio is 1."""
         at = TOLERANCES.index(tolerance)
         return self._ratios_to_beat()[TOLERANCES[at - 1]] if at else 1.0
+
+
+def _error(trial: Trial) -> float:
+    return inf if trial.deviation is None else trial.deviation.relative_l2
 
 
 def _may_be_faster(trial: Trial) -> bool:

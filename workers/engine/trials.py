@@ -79,6 +79,11 @@ class Trial:
         return self.build.tolerance if self.build else "exact"
 
 
+#: Relative errors that users usually state as their limit. The fastest build within each is
+#: confirmed.
+ERROR_LIMITS = (0.005, 0.01, 0.02)
+#: Entry of a build's provenance: the ``limit`` on its error, and the precision of each layer.
+MIXED_PRECISION = "mixed_precision"
 #: Relative error up to which builds are equally close: sums in another order, not less precision.
 _SAME_ERROR = PRECISION_OF["exact"].relative_l2
 #: Share of another build's error below which a build is considerably closer to the reference.
@@ -86,14 +91,23 @@ _CLOSER = 0.5
 
 
 def is_closer(trial: Trial, other: Trial) -> bool:
-    """Whether a trial's outputs are considerably closer to the reference than those of another.
+    """Whether a trial's outputs are considerably closer to the reference than those of another, or
+    within one of :data:`ERROR_LIMITS` that the other exceeds.
 
     Users who limit the error by a number may accept only this one.
     """
     if trial.deviation is None or other.deviation is None:
         return False
-    error = other.deviation.relative_l2
-    return error > _SAME_ERROR and trial.deviation.relative_l2 < _CLOSER * error
+    error, others = trial.deviation.relative_l2, other.deviation.relative_l2
+    if others <= _SAME_ERROR:
+        return False
+    return error < _CLOSER * others or any(error <= limit < others for limit in ERROR_LIMITS)
+
+
+def error_limit(build: BuildResult) -> float | None:
+    """The relative error that a build was made to keep to, if it was."""
+    limit = build.provenance.get(MIXED_PRECISION, {}).get("limit")
+    return None if limit is None else float(limit)
 
 
 @dataclass(frozen=True, slots=True)

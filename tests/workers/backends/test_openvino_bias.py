@@ -12,8 +12,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hpcfair.runtimes.openvino import OpenVino
 from hpcfair.runtimes.quiet_openvino import ov
-from workers.backends.openvino.bias import _Observation, _read, _write, correct_biases
+from workers.backends.openvino.bias import correct_biases, expected_error
 from workers.backends.openvino.convert import read_onnx, save
+from workers.backends.openvino.observation import (
+    Observation,
+    read_observations,
+    write_observations,
+)
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
@@ -126,6 +131,8 @@ def test_all_outputs_come_nearer_on_other_inputs(tmp_path: Path) -> None:
         corrected, facts = correct_biases(low, exact, network, PLAIN)
         before, after = facts["bias_correction"]["relative_l2"]
         assert after < before
+        expected = expected_error(low, exact, network, PLAIN)
+        assert expected == pytest.approx(after, rel=0.5), make.__name__
         unseen = random_inputs(network, SEED, {"N": 3})
         wanted = answers(exact, unseen, folder)
         least = 0.95 * gap(wanted, answers(low, unseen, folder))
@@ -236,11 +243,11 @@ def test_shared_observations_are_read_as_they_were_written(tmp_path: Path) -> No
     rng = np.random.default_rng(0)
     means = [rng.random((1, 2, 1)), rng.random(3)]
     written = [
-        _Observation({}, means, [4, 5]),
-        _Observation({"y": rng.random((2, 2)).astype(np.float32)}, means[::-1], [5, 4]),
+        Observation({}, means, [4, 5]),
+        Observation({"y": rng.random((2, 2)).astype(np.float32)}, means[::-1], [5, 4]),
     ]
-    _write(written, tmp_path)
-    for one, other in zip(written, _read(tmp_path), strict=True):
+    write_observations(written, tmp_path)
+    for one, other in zip(written, read_observations(tmp_path), strict=True):
         assert list(one.outputs) == list(other.outputs)
         assert one.counts == other.counts
         arrays = (*one.means, *one.outputs.values())

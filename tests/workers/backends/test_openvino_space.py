@@ -26,9 +26,9 @@ def values(network: Network, target: TargetSpec, name: str) -> tuple[object, ...
 @pytest.mark.parametrize(
     ("target", "precisions"),
     [
-        (X86, ("float32", "int8")),
-        (AMX, ("float32", "bfloat16", "int8")),
-        (ARM, ("float32", "float16", "int8")),
+        (X86, ("float32", "int8", "mixed")),
+        (AMX, ("float32", "bfloat16", "int8", "mixed")),
+        (ARM, ("float32", "float16", "int8", "mixed")),
     ],
 )
 def test_precisions_are_offered_where_the_processor_has_them(

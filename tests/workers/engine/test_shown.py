@@ -10,13 +10,14 @@ from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend
 from workers.device.best import best_result
+from workers.engine.evaluation import Bar
 from workers.engine.measure import FIRST_RUNS_FACTOR
 from workers.engine.requests import SearchBudget
 from workers.engine.search_result import WORTH_REPORTING, SearchResult
 from workers.engine.search_state import FEWEST_TRIALS, SearchState
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.trial_store import MemoryTrialStore
-from workers.engine.trials import Measurement, Prior, Trial
+from workers.engine.trials import MIXED_PRECISION, Measurement, Prior, Trial
 from workers.engine.tune import tune
 from workers.engine.types import BuildResult, Candidate, Options
 from workers.testing.simulation import SimulatedDevice
@@ -182,7 +183,7 @@ def erring(
 
 @pytest.mark.parametrize(
     ("confirmed", "numbers"),
-    [(1, [0]), (2, [0, 1, 3]), (3, [0, 1, 2, 3, 5])],
+    [(1, [0]), (2, [0, 1, 3, 4]), (3, [0, 1, 2, 3, 4, 5])],
 )
 def test_slower_candidates_that_are_much_closer_are_finalists_too(
     confirmed: int, numbers: list[int]
@@ -192,7 +193,7 @@ def test_slower_candidates_that_are_much_closer_are_finalists_too(
         erring(1, 0.51, 0.09),
         erring(2, 0.52, 0.08),
         erring(3, 0.55, 0.03),
-        erring(4, 0.56, 0.02),  # not considerably closer
+        erring(4, 0.56, 0.02),  # not considerably closer, but within a usual limit
         erring(5, 0.60, 0.009),
         erring(6, 0.70, 0.004),
         erring(7, 1.20, 1e-3),  # slower than the baseline
@@ -200,6 +201,14 @@ def test_slower_candidates_that_are_much_closer_are_finalists_too(
     budget = SearchBudget(candidates_to_confirm=confirmed)
     state = SearchState(budget, Candidate("fake", DEFAULT), trials)
     assert [trial.number for trial in state.candidates_to_confirm()] == numbers
+
+
+def test_a_build_for_a_limit_competes_with_those_within_it() -> None:
+    trials = [erring(0, 0.5, 0.03), erring(1, 0.6, 0.01), erring(2, 0.8, 0.004)]
+    state = SearchState(SearchBudget(), Candidate("fake", DEFAULT), trials)
+    for limit, ratio in ((0.02, 0.6), (0.01, 0.6), (0.005, 0.8), (0.001, 1.0)):
+        provenance = {MIXED_PRECISION: {"limit": limit}}
+        assert state.bar(BuildResult("measured", provenance=provenance)) == Bar(ratio, ratio)
 
 
 def test_the_order_of_sums_makes_no_finalist() -> None:

@@ -42,12 +42,13 @@ class OpenVinoBackend(BaseBackend):
         from workers.backends.openvino import build  # noqa: PLC0415  heavy
 
         opened_with = self.runtime_options(options)
-        provenance = build.make(network, options, opened_with, out / _ENTRY_POINT)
-        return Artefact(_ENTRY_POINT, TOLERANCE_OF[str(options["precision"])], provenance)
+        made = build.make(network, options, opened_with, out / _ENTRY_POINT)
+        return Artefact(_ENTRY_POINT, TOLERANCE_OF[made.precision], made.provenance)
 
     def runtime_options(self, options: Options) -> Options:
         precision = options["precision"]
-        computed = options.get("rest", "float32") if precision == "int8" else precision
+        quantised = precision in {"int8", "mixed"}
+        computed = options.get("rest", "float32") if quantised else precision
         return {**super().runtime_options(options), "precision": computed}
 
     def profile(

@@ -7,37 +7,29 @@ and Bias Correction", section 4.2. There every layer is corrected; here only the
 the errors of all layers before them, in three compilations instead of one per layer.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch
-from hpcfair.runtimes.openvino import compile_model, settings
 from hpcfair.runtimes.quiet_openvino import ov
-from workers.engine.calibration import fitting_inputs
+from workers.backends.openvino.observation import (
+    CONVOLUTIONS,
+    Observation,
+    observe,
+    read_observations,
+    write_observations,
+)
+from workers.engine.calibration import Fitting, fitting_inputs
 from workers.engine.intermediates import intermediate
 from workers.engine.ports import Array
 from workers.engine.testset import EXTRA_MACS
 from workers.engine.types import Network, Options
 
-_CONVOLUTIONS = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData"})
-_LAYERS = _CONVOLUTIONS | {"MatMul"}
+_LAYERS = CONVOLUTIONS | {"MatMul"}
 _EXACT: Options = {"precision": "float32"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Observation:
-    """Outputs of one run by name, empty if they are not compared; for each layer the ``means`` of
-    its channels, float64, and the ``counts`` of values per mean."""
-
-    outputs: dict[str, Array]
-    means: list[Array]
-    counts: list[int]
 
 
 def correct_biases(
@@ -55,17 +47,8 @@ def correct_biases(
         return model, {}
     try:
         fitting = fitting_inputs(network)
-        basis: dict[str, Any] = {"layers": names, "artefact": artefact}
-        with intermediate(
-            network,
-            "openvino observations in float32",
-            basis,
-            lambda folder: _write(
-                _observe(exact, names, _EXACT, fitting.fit, fitting.check), folder
-            ),
-        ) as folder:
-            exact_runs = _read(folder)
-        runs = _observe(model, names, options, fitting.fit, fitting.check)
+        exact_runs = _exact_runs(exact, names, network, artefact, fitting)
+        runs = observe(model, names, options, fitting.fit, fitting.check)
     # Inputs of one of its types cannot be generated, or the network refuses them.
     except (ValueError, RuntimeError):
         return model, {}
@@ -73,7 +56,7 @@ def correct_biases(
     shifts = _mean_errors(exact_runs[:cut], runs[:cut])
     if not all(np.isfinite(shift).all() for shift in shifts):
         return model, {}
-    corrected = _observe(_shifted(model, names, shifts), names, options, (), fitting.check)
+    corrected = observe(_shifted(model, names, shifts), names, options, (), fitting.check)
     before = _relative_error(exact_runs[cut:], runs[cut:])
     after = _relative_error(exact_runs[cut:], corrected)
     if not after < before:
@@ -84,7 +67,62 @@ def correct_biases(
     return _shifted(model, names, shifts), {"bias_correction": facts}
 
 
-def _mean_errors(exact: Sequence[_Observation], runs: Sequence[_Observation]) -> list[Array]:
+def expected_error(
+    model: Any, exact: Any, network: Network, options: Options, artefact: str = "onnx"
+) -> float | None:
+    """The relative error of the outputs after :func:`correct_biases`, with the same arguments, on
+    inputs that it was not fitted to; ``None`` if it cannot be estimated.
+
+    It is estimated from all inputs, those of the fit included: each row is compared as if the mean
+    error of the others were corrected. That the correction is made in the last layers makes little
+    difference.
+    """
+    names = _last_layers(exact)
+    if not names or (network.macs or 0) > EXTRA_MACS:
+        return None
+    try:
+        fitting = fitting_inputs(network)
+        expected = _exact_runs(exact, names, network, artefact, fitting)
+        runs = observe(model, names, options, (), (*fitting.fit, *fitting.check))
+        errors = [
+            _left_out_error([e.outputs[name] for e in expected], [r.outputs[name] for r in runs])
+            for name, output in expected[0].outputs.items()
+            if output.dtype.kind == "f"
+        ]
+    # As in correct_biases; also outputs without rows.
+    except (ValueError, RuntimeError):
+        return None
+    return max(errors) if errors and np.isfinite(errors).all() else None
+
+
+def _exact_runs(
+    exact: Any, names: Sequence[str], network: Network, artefact: str, fitting: Fitting
+) -> list[Observation]:
+    """Observations of the network in float32, which builds share."""
+    cases = (*fitting.fit, *fitting.check)
+    basis: dict[str, Any] = {"layers": list(names), "artefact": artefact}
+    with intermediate(
+        network,
+        "openvino observations in float32",
+        basis,
+        lambda folder: write_observations(observe(exact, names, _EXACT, (), cases), folder),
+    ) as folder:
+        return read_observations(folder)
+
+
+def _left_out_error(exact: Sequence[Array], outputs: Sequence[Array]) -> float:
+    """Relative L2 error of one output over the rows of all runs, each without the mean error of the
+    other rows."""
+    expected = np.concatenate(exact).astype(np.float64)
+    error = np.concatenate(outputs).astype(np.float64) - expected
+    rows = len(error)
+    if rows > 1:
+        error = (error - error.mean(axis=0)) * (rows / (rows - 1))
+    norm = float(np.linalg.norm(expected))
+    return float(np.linalg.norm(error)) / norm if norm else np.inf
+
+
+def _mean_errors(exact: Sequence[Observation], runs: Sequence[Observation]) -> list[Array]:
     """For each layer the mean of exact minus computed values of each channel, over all runs."""
     return [
         np.average(
@@ -135,64 +173,6 @@ def _is_weights(port: Any) -> bool:
     return True
 
 
-def _observe(
-    model: Any,
-    names: Sequence[str],
-    options: Options,
-    fit: Sequence[dict[str, Array]],
-    check: Sequence[dict[str, Array]],
-) -> list[_Observation]:
-    """Observe runs on ``fit``, without outputs, and then on ``check``."""
-    copy = model.clone()
-    outputs = [port.any_name for port in copy.outputs]
-    nodes = {node.friendly_name: node for node in copy.get_ordered_ops()}
-    # add_outputs() would leave out layers whose output is already one of the network's.
-    results = [*copy.get_results(), *(ov.opset13.result(nodes[name]) for name in names)]
-    watched = ov.Model(results, copy.get_sinks(), copy.get_parameters())
-    request = compile_model(watched, settings(options)).create_infer_request()
-    observations = []
-    for number, each in enumerate((*fit, *check)):
-        request.infer(each)
-        values = [request.get_output_tensor(n).data.copy() for n in range(len(results))]
-        layers = values[len(outputs) :]
-        pairs = zip(names, layers, strict=True)
-        means = [_channel_means(nodes[name], value) for name, value in pairs]
-        counts = [layer.size // mean.size for layer, mean in zip(layers, means, strict=True)]
-        compared = outputs if number >= len(fit) else ()
-        named = dict(zip(compared, values, strict=False))
-        observations.append(_Observation(named, means, counts))
-    return observations
-
-
-def _write(observations: Sequence[_Observation], folder: Path) -> None:
-    """Write observations as files, to be read by :func:`_read`."""
-    names = [list(each.outputs) for each in observations]
-    counts = [each.counts for each in observations]
-    (folder / "observations.json").write_text(json.dumps({"outputs": names, "counts": counts}))
-    for number, each in enumerate(observations):
-        np.savez(folder / f"{number}.npz", *each.means, *each.outputs.values())
-
-
-def _read(folder: Path) -> list[_Observation]:
-    """The observations of :func:`_write`, from files that a child of the same network wrote."""
-    described = json.loads((folder / "observations.json").read_text())
-    observations = []
-    pairs = zip(described["outputs"], described["counts"], strict=True)
-    for number, (names, counts) in enumerate(pairs):
-        with np.load(folder / f"{number}.npz", allow_pickle=False) as archive:
-            arrays = [archive[f"arr_{at}"] for at in range(len(archive.files))]
-        outputs = dict(zip(names, arrays[len(counts) :], strict=True))
-        observations.append(_Observation(outputs, arrays[: len(counts)], counts))
-    return observations
-
-
-def _channel_means(node: Any, value: Array) -> Array:
-    """Mean of each channel, float64, of a shape that can be added to ``value``."""
-    axis = 1 if node.get_type_name() in _CONVOLUTIONS else value.ndim - 1
-    others = tuple(each for each in range(value.ndim) if each != axis)
-    return np.asarray(value.mean(axis=others, keepdims=True, dtype=np.float64))
-
-
 def _shifted(model: Any, names: Sequence[str], shifts: Sequence[Array]) -> Any:
     """A copy of the network with ``shifts`` added to the outputs of the layers ``names``."""
     shifted = model.clone()
@@ -211,7 +191,7 @@ def _shifted(model: Any, names: Sequence[str], shifts: Sequence[Array]) -> Any:
     return shifted
 
 
-def _relative_error(exact: Sequence[_Observation], runs: Sequence[_Observation]) -> float:
+def _relative_error(exact: Sequence[Observation], runs: Sequence[Observation]) -> float:
     """Relative L2 error of the outputs; infinite if NaN or infinity differ."""
     comparison = OutputComparison()
     try:

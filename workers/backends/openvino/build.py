@@ -1,8 +1,9 @@
 """Builds the artefact of a candidate, in the child process of a build."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,6 +13,7 @@ from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, setti
 from hpcfair.runtimes.openvino_nan import keep_nan
 from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
+from workers.backends.openvino.source import SourceNetwork
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.random_inputs import open_sizes
@@ -23,18 +25,34 @@ _QUANTISING = ("preset", "smoothing", "artefact")
 _QUANTISED, _PROVENANCE = "model.xml", "provenance.json"
 
 
-def make(
-    network: Network, options: Options, runtime_options: Options, path: Path
-) -> dict[str, Any]:
-    """Write the IR; returns its provenance with the precisions that operators compute in. Raises
+@dataclass(frozen=True, slots=True)
+class MadeBuild:
+    """A written IR: the precision of its least exact layers, and provenance."""
+
+    precision: str
+    provenance: dict[str, Any]
+
+
+def make(network: Network, options: Options, runtime_options: Options, path: Path) -> MadeBuild:
+    """Write the IR; its provenance has the precisions that operators compute in. Raises
     InvalidCandidate if OpenVINO cannot build it or no operator computes in the precision."""
-    model, provenance = _read(network, options)
-    exact, precision = model, str(options["precision"])
-    if precision == "int8":
-        model, quantization = _quantised(model, network, options)
-        provenance |= quantization
-    if precision != "float32":
+    with _source(network, options) as (readable, rewrite):
+        provenance = dict(rewrite)
+        exact = model = read_onnx(readable)
+        precision = str(options["precision"])
         artefact = str(options.get("artefact", "onnx"))
+        if precision == "int8":
+            model, quantization = _quantised(model, network, options)
+            provenance |= quantization
+        elif precision == "mixed":
+            # The import takes seconds, as that of the quantiser.
+            from workers.backends.openvino.mixed import fastest_within  # noqa: PLC0415
+
+            source = SourceNetwork(network, readable.source_path, artefact, runtime_options)
+            mixed = fastest_within(float(options["limit"]), exact, source)
+            model, precision = mixed.model, mixed.precision
+            provenance |= mixed.provenance
+    if precision != "float32":
         model, correction = correct_biases(model, exact, network, runtime_options, artefact)
         provenance |= correction
     if has_nan(model):
@@ -46,20 +64,22 @@ def make(
         raise InvalidCandidate(
             f"no operator of this network computes in {precision} here, but in {_listed(counts)}"
         )
-    return provenance | {"precisions": counts}
+    return MadeBuild(precision, provenance | {"precisions": counts})
 
 
-def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
-    """The network, rewritten if the options ask for it, and provenance of the rewrite."""
+@contextmanager
+def _source(network: Network, options: Options) -> Iterator[tuple[Network, dict[str, Any]]]:
+    """The network to read, rewritten if the options ask for it, and provenance of the rewrite."""
     if options.get("artefact", "onnx") == "onnx":
-        return read_onnx(network), {}
+        yield network, {}
+        return
     # The import takes half a second, and few builds need it.
     from workers.backends.openvino.rewrite import save_rewritten  # noqa: PLC0415
 
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / network.source_path.name
         provenance = save_rewritten(network.source_path, path)
-        return read_onnx(replace(network, normal_path=path)), provenance
+        yield replace(network, normal_path=path), provenance
 
 
 def _quantised(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:

@@ -83,7 +83,7 @@ def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Execut
     feed = dict(enumerate(arrays))
     try:
         request.infer(feed)
-        first = _counted_us(request)
+        first = counted_us(request)
         for _ in range(_RUNS):
             started = perf_counter_ns()
             request.infer(feed)
@@ -91,14 +91,14 @@ def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Execut
     # OpenVINO's exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"it does not run under the profiler: {error}") from error
-    means = _counted_us(request)
+    means = counted_us(request)
     return {
         each: max(0, (means[each.name] * (_RUNS + 1) - first[each.name]) * 1000 // _RUNS)
         for each in executed(compiled)
     }
 
 
-def _counted_us(request: Any) -> dict[str, int]:
+def counted_us(request: Any) -> dict[str, int]:
     """Mean microseconds of each operator; 0 for those that took less than one."""
     return {
         each.node_name: round(each.real_time.total_seconds() * 1e6)

@@ -23,6 +23,7 @@ _HIDDEN = (TELEMETRY, "torch")
 with hidden(*_HIDDEN):
     import nncf
     from nncf.quantization.advanced_parameters import AdvancedSmoothQuantParameters
+    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
 
 _PRESETS = {
     "performance": nncf.QuantizationPreset.PERFORMANCE,
@@ -35,16 +36,25 @@ _SMOOTHING = {
 }
 
 
-def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
+def quantize(
+    model: Any, network: Network, options: Options, *, keep_weights: bool = False
+) -> tuple[Any, dict[str, Any]]:
     """Quantise weights and activations to int8 and correct biases; returns network and provenance.
 
     The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
-    activations. Raises InvalidCandidate if NNCF quantises no operator of the network.
+    activations. ``keep_weights`` leaves weights and biases in float32, before an operator that
+    rounds them. Raises InvalidCandidate if NNCF quantises no operator of the network.
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)
     nncf.set_log_level(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters()
+    if keep_weights:
+        advanced = nncf.AdvancedQuantizationParameters(
+            disable_bias_correction=True,
+            activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+            backend_params={"compress_weights": False},
+        )
     if "smoothing" in options:
         advanced.smooth_quant_alphas = _SMOOTHING[bool(options["smoothing"])]
     with hidden(*_HIDDEN):

@@ -7,7 +7,8 @@
     artefact ─ onnx | rewritten (networks that may have channel shuffles)
     precision ─ float32
               ├ bfloat16, float16 (processors that support them)
-              └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
+              ├ int8: preset, smoothing (transformers), rest (processors with bfloat16)
+              └ mixed, by layer: limit (on the error), rest (processors with bfloat16)
 """
 
 from workers.backends.space import (
@@ -43,6 +44,13 @@ _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "float16"},
     {**_FAST, "precision": "float32"},
 )
+#: Errors to keep to. Those between the usual limits are for networks whose error on the inputs of
+#: the check is larger than on those of the calibration.
+_LIMITS = (0.005, 0.007, 0.01, 0.014, 0.02)
+_MIXED: tuple[Options, ...] = tuple(
+    {**_FAST, "precision": "mixed", "rest": "bfloat16", "limit": limit}
+    for limit in (0.01, 0.02, 0.007, 0.005)
+)
 #: Two cores of a virtual machine may be hyperthreads of one physical core: a second thread then
 #: gains little and synchronises after every operator.
 _ONE_THREAD: tuple[Options, ...] = (
@@ -73,10 +81,14 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         if is_transformer(network):
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
-            parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
-    promising = (*_PROMISING, *_ONE_THREAD) if target.cores <= _FEW_CORES else _PROMISING
+            rest = Choice(("float32", "bfloat16"))
+            parameters["rest"] = Conditional("precision", ("int8", "mixed"), rest)
+        parameters["limit"] = Conditional("precision", ("mixed",), Choice(_LIMITS))
+    one_thread = _ONE_THREAD if target.cores <= _FEW_CORES else ()
     first = _SHUFFLED if "artefact" in parameters else ()
-    return Space(parameters).with_promising(*first, *promising)
+    artefact: Options = {"artefact": "rewritten"} if first else {}
+    mixed = ({**each, **artefact} for each in _MIXED)
+    return Space(parameters).with_promising(*first, *_PROMISING, *mixed, *one_thread)
 
 
 def default_of(network: Network, target: TargetSpec) -> Options:
@@ -107,5 +119,5 @@ def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     if operators & QUANTISED or not operators & _HEAVY or not takes_float32(network):
         return ("float32",)
     supported = [name for name, features in _FEATURES.items() if features & target.features]
-    int8 = ["int8"] if operators & _QUANTISABLE else []
+    int8 = ["int8", "mixed"] if operators & _QUANTISABLE else []
     return ("float32", *supported, *int8)

@@ -1,0 +1,71 @@
+"""Builds of mixed precision by OpenVINO: their error, and the study that they share."""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpcfair.isolation.limits import Limits
+from workers.backends.openvino.backend import OpenVinoBackend
+from workers.engine.numerics import check, run_reference
+from workers.engine.requests import TuningRequest
+from workers.engine.samples import read_samples
+from workers.engine.testset import make_test_set
+from workers.engine.trials import MIXED_PRECISION, error_limit
+from workers.engine.types import Options
+from workers.testing import networks
+from workers.testing.backend_contract import this_target
+from workers.testing.reused import ReusedChild, ReusedDevice
+
+pytestmark = pytest.mark.slow
+
+BACKEND = OpenVinoBackend()
+
+
+def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    # The calibration split has the same rows as the others, so that no value is out of its range.
+    rows = np.tile(np.random.default_rng(0).standard_normal((32, 8), np.float32), (8, 1))
+    np.savez(tmp_path / "samples.npz", **{"inputs/x": rows})
+    network = replace(network, samples_path=tmp_path / "samples.npz")
+    target = this_target()
+    (tmp_path / "scratch").mkdir()
+    request = TuningRequest(network, target, (BACKEND.name,))
+    space = BACKEND.space(network, target)
+    with (
+        ReusedChild(tmp_path, Limits()) as child,
+        ReusedDevice(request, {BACKEND.name: BACKEND}, tmp_path / "scratch", child) as device,
+    ):
+        reference = device.build(BACKEND.name, BACKEND.reference(network, target))
+        samples = read_samples(tmp_path / "samples.npz", 192)
+        tests = make_test_set(network, samples, 0)
+        with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
+            outputs = run_reference(session, tests)
+        saved = {}
+        for limit in (0.01, 0.02, 0.005):
+            wish: Options = {"precision": "mixed", "limit": limit, "rest": "bfloat16"}
+            options = space.nearest(BACKEND.default(network, target) | wish)
+            assert options is not None
+            build = device.build(BACKEND.name, options)
+            (study,) = (tmp_path / "scratch").rglob("layers.json")
+            if not saved:
+                # The layers of so small a network take no measurable time.
+                layers = json.loads(study.read_text())
+                for layer in layers:
+                    layer["seconds"] = {p: 1 - 0.1 * i for i, p in enumerate(layer["errors"])}
+                study.write_text(json.dumps(layers))
+                saved[limit] = 0
+                continue
+            assert build.outcome == "measured", build.detail
+            assert error_limit(build) == limit
+            with closing(device.open(BACKEND.name, build, "candidate", tests.timing)) as session:
+                error = check(session, tests, outputs).deviation.relative_l2
+            assert 0 < error <= limit, build.provenance[MIXED_PRECISION]
+            layers = build.provenance[MIXED_PRECISION]["layers"]
+            precisions = {layer["precision"] for layer in layers}
+            assert ("int8" in precisions) == (build.tolerance == "int8")
+            saved[limit] = [layer["precision"] for layer in layers].count("int8")
+        assert saved[0.02] > saved[0.005]

@@ -1,0 +1,185 @@
+"""Studies which layers of a network pay for lower precision: their errors and their times.
+
+::
+
+    float32 network ─▶ NNCF ─▶ all layers in int8
+          │                          │
+          ├── errors of single layers by ONNX Runtime (workers.backends.mixed.sensitivity)
+          └── times of all layers under OpenVINO's counters, once per precision ──▶ layers.json
+
+The builds of all limits share a study and the network that NNCF quantised.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
+from workers.backends.mixed.plan import StudiedLayer
+from workers.backends.mixed.sensitivity import Sensitivity, sensitivities
+from workers.backends.openvino.bias import expected_error
+from workers.backends.openvino.convert import executed, save
+from workers.backends.openvino.profile import counted_us
+from workers.backends.openvino.quantize import make_weights_constant, quantize
+from workers.backends.openvino.source import SourceNetwork
+from workers.engine.calibration import fitting_inputs
+from workers.engine.errors import InvalidCandidate
+from workers.engine.ports import Array
+from workers.engine.random_inputs import random_inputs
+from workers.engine.types import Network, Options
+
+_QUANTISED, _LAYERS = "quantised.xml", "layers.json"
+HEAVY = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData", "MatMul"})
+#: Operators that average.
+_MEANS = frozenset({"AvgPool", "ReduceMean"})
+#: The operator that NNCF inserts before layers.
+ROUNDING = "FakeQuantize"
+#: What OpenVINO and NNCF append to the name of the node that an operator comes from.
+_APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
+#: Compilations of a network, and runs of each; the least time counts.
+_ROUNDS, _RUNS = 3, 4
+_SEED = 20_260_101
+#: Unsigned activations, and no smoothing, which would change the weights of all layers.
+_QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
+#: Errors below are none.
+LEAST_ERROR = 1e-12
+
+
+def node_name(operator: str) -> str:
+    """The name of the ONNX node that an operator of OpenVINO comes from."""
+    while (shorter := _APPENDED.sub("", operator)) != operator:
+        operator = shorter
+    return operator
+
+
+def quantised_layers(model: Any) -> list[Any]:
+    """Products whose inputs NNCF rounds, in order."""
+    return [
+        node
+        for node in model.get_ordered_ops()
+        if node.get_type_name() in HEAVY
+        and any(node.input_value(i).get_node().get_type_name() == ROUNDING for i in (0, 1))
+    ]
+
+
+def bypass(port: Any) -> None:
+    """Connect an input to the unrounded value."""
+    source = port.get_source_output().get_node()
+    if source.get_type_name() == ROUNDING:
+        port.replace_source_output(source.input_value(0))
+
+
+def study(exact: Any, source: SourceNetwork, out: Path) -> None:
+    """Write the study of a network, read as ``exact``, into the empty folder ``out``.
+
+    Its precisions are float32, that of the source's runtime options, and int8. Raises
+    InvalidCandidate if no layer can be quantised or compared.
+    """
+    network, options = source.network, source.runtime_options
+    quantised = exact.clone()
+    make_weights_constant(quantised)
+    quantised, _ = quantize(quantised, network, _QUANTISATION, keep_weights=True)
+    _keep_means(quantised)
+    names = [node_name(node.friendly_name) for node in quantised_layers(quantised)]
+    rows = fitting_inputs(network).fit[0]
+    sensitive = sensitivities(source.path, names, network.macs or 0, rows)
+    if not sensitive:
+        raise InvalidCandidate("no layer of this network can be studied")
+    models = {"float32": exact, str(options["precision"]): exact, "int8": quantised}
+    scales = _error_scales(models, source, sensitive)
+    plain = {**options, "precision": "float32"}
+    seconds = {
+        precision: layer_seconds(
+            model, network, plain if precision == "float32" else options, names
+        )
+        for precision, model in models.items()
+    }
+    layers = [
+        StudiedLayer(
+            each.nodes,
+            {precision: scale * each.error for precision, scale in scales.items()},
+            {p: sum(seconds[p].get(name, 0.0) for name in each.nodes) for p in scales},
+        )
+        for each in sensitive
+    ]
+    save(quantised, out / _QUANTISED)
+    (out / _LAYERS).write_text(json.dumps([asdict(layer) for layer in layers]))
+
+
+def _error_scales(
+    models: Mapping[str, Any], source: SourceNetwork, sensitive: Sequence[Sensitivity]
+) -> dict[str, float]:
+    """Error of a layer in each precision, relative to its sensitivity.
+
+    The ratio of the errors of two precisions is taken to be the same for all layers: that of whole
+    networks, which are run.
+    """
+    predicted = max(sqrt(sum(each.error**2 for each in sensitive)), LEAST_ERROR)
+    scales = {}
+    for precision, model in models.items():
+        error = 0.0 if precision == "float32" else error_of(model, models["float32"], source)
+        scales[precision] = error / predicted
+    return scales
+
+
+def _keep_means(model: Any) -> None:
+    """Remove the rounding before means over whole maps.
+
+    OpenVINO would round the mean of an int8 map to an integer again (SqueezeNet: an error of 10 %
+    in place of 2 %).
+    """
+    for node in model.get_ordered_ops():
+        sizes = list(node.output(0).get_partial_shape())[2:] if node.get_output_size() else []
+        is_one = all(size.is_static and size.get_length() == 1 for size in sizes)
+        if node.get_type_name() in _MEANS and is_one:
+            bypass(node.input(0))
+    model.validate_nodes_and_infer_types()
+
+
+def error_of(model: Any, exact: Any, source: SourceNetwork) -> float:
+    """The expected error of a build. Raises InvalidCandidate if it cannot be estimated."""
+    network, options = source.network, source.runtime_options
+    error = expected_error(model, exact, network, options, source.artefact)
+    if error is None:
+        raise InvalidCandidate("the outputs of this network cannot be compared")
+    return error
+
+
+def read_study(folder: Path) -> tuple[list[StudiedLayer], Any]:
+    """The layers of a study, and the network with all of them in int8."""
+    documents = json.loads((folder / _LAYERS).read_text())
+    layers = [StudiedLayer(tuple(d["names"]), d["errors"], d["seconds"]) for d in documents]
+    return layers, read_model(folder / _QUANTISED)
+
+
+def layer_seconds(
+    model: Any, network: Network, options: Options, names: Collection[str]
+) -> dict[str, float]:
+    """Time of each layer, with the operators that follow it up to the next one."""
+    inputs = random_inputs(network, _SEED)
+    arrays = [inputs[port.any_name] for port in model.inputs]
+    fixed = reshaped(model, [array.shape for array in arrays] if model.is_dynamic() else None)
+    rounds = [_timed(fixed, arrays, options, set(names)) for _ in range(_ROUNDS)]
+    return {name: min(each.get(name, 0.0) for each in rounds) for name in names}
+
+
+def _timed(
+    model: Any, arrays: list[Array], options: Options, names: Collection[str]
+) -> dict[str, float]:
+    compiled = compile_model(model, settings(options) | {"PERF_COUNT": True})
+    request = compiled.create_infer_request()
+    for _ in range(_RUNS):
+        request.infer(dict(enumerate(arrays)))
+    counted = counted_us(request)
+    seconds: dict[str, float] = {}
+    layer = None
+    for operator in executed(compiled):
+        own = (node_name(name) for name in operator.originals)
+        layer = next((name for name in own if name in names), layer)
+        if layer is not None:
+            seconds[layer] = seconds.get(layer, 0.0) + counted.get(operator.name, 0) * 1e-6
+    return seconds
