@@ -11,7 +11,7 @@ _PAGE = 100
 
 Sort = Literal[
     "relevance", "updated", "downloads", "name",
-    "latency", "gain", "accuracy", "parameters", "size", "fair",
+    "latency", "gain", "accuracy", "throughput", "parameters", "size", "fair",
 ]  # fmt: skip
 
 
@@ -21,9 +21,10 @@ class Filters(TypedDict, total=False):
     ``license`` is an SPDX id; ``signature`` is as ``float32[N,3,64,64] -> float32[N,10]``;
     ``target`` selects models with a build for it, ``auto`` for this machine's; ``similar`` selects
     networks of similar structure, nearest first. Numbers are compared: ``latency="<5ms"``,
-    ``gain=">2"``, ``accuracy=">0.95"``, ``parameters="<10M"``, ``size="<100MB"``, ``fair=">80"``.
-    The first three are of the best build on the target within ``tolerance``, by default ``exact``;
-    without a target, each is the best on any. ``class`` is ``architecture_class`` here, because
+    ``gain=">2"``, ``accuracy=">0.95"``, ``throughput=">500"``, ``parameters="<10M"``,
+    ``size="<100MB"``, ``fair=">80"``. The first four are of the best build on the target within
+    ``tolerance``, by default ``exact``; without a target, each is the best on any. ``throughput``
+    is that of the scenario ``offline``. ``class`` is ``architecture_class`` here, because
     Python reserves the word; ``namespace`` and ``similar_to`` are other names of ``by`` and
     ``similar``.
     """
@@ -41,6 +42,7 @@ class Filters(TypedDict, total=False):
     latency: str | None
     gain: str | None
     accuracy: str | None
+    throughput: str | None
     parameters: str | None
     size: str | None
     fair: str | None

@@ -7,6 +7,8 @@ For a machine and the deviation from the reference that its user accepts:
    class or a number, the largest relative error, and optionally by the least accuracy
    (:mod:`hpcfair.outputlimits`); a figure that was not measured meets no limit, also of the
    baseline. Tolerance classes are ordered: accepting one implies accepting all stricter classes.
+   Only builds that were measured in the scenario of the request count; if none of them is
+   loadable, those for a single stream do.
 2. Targets are considered by rank, highest first, then by name.
 3. Within a target the lowest ratio wins, of equal ones the older build, among those that are proved
    faster than the baseline, were measured by a trusted device, and did not fail to reproduce.
@@ -20,8 +22,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from hpcfair import reasons
-from hpcfair.outputlimits import BuildFacts, accepts, is_accepted, offered_accuracy, offered_error
+from hpcfair.outputlimits import (
+    BuildFacts,
+    accepts,
+    is_accepted,
+    laxer_limits,
+    offered_error,
+)
 from hpcfair.precisions import TOLERANCES, Tolerance
+from hpcfair.scenarios import SINGLE_STREAM
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ class LoadRequest:
         runtimes: Names of the installed runtimes.
         tolerance: The laxest tolerance class, or a number: the largest relative error.
         min_accuracy: The least accuracy, 0 to 1; ``None``: any.
+        scenario: What the build is to be fast at: see :mod:`hpcfair.scenarios`.
     """
 
     architecture: str
@@ -50,6 +60,7 @@ class LoadRequest:
     runtimes: Collection[str]
     tolerance: str | float
     min_accuracy: float | None = None
+    scenario: str = SINGLE_STREAM
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +138,20 @@ def choose(
 
     ``inconclusive``: slug of a target to tolerance classes whose measurements were disturbed.
     """
-    offers = [(target, build) for target, builds in published.items() for build in builds]
+    offers = [
+        (target, build)
+        for target, builds in published.items()
+        for build in builds
+        if build.scenario == request.scenario
+    ]
     same = (offer for offer in offers if offer[0].architecture == request.architecture)
     fitting = [offer for offer in same if offer[0].features <= frozenset(request.features)]
     fitting.sort(key=_order)
     installed = [offer for offer in fitting if offer[1].runtime in request.runtimes]
     loadable = [offer for offer in installed if _accepted(request, offer)]
+    if not loadable and request.scenario != SINGLE_STREAM:
+        selection = choose(published, replace(request, scenario=SINGLE_STREAM), inconclusive)
+        return replace(selection, reason=reasons.unmeasured(request.scenario, selection.reason))
     best = _best(loadable)
     accepted = reasons.limits(request.tolerance, request.min_accuracy)
     if best is not None:
@@ -187,7 +206,9 @@ def _looser(
     """:attr:`Selection.looser` of sorted offers."""
     fastest = best.ratio if best and best.is_proved_faster else 1.0
     looser = []
-    for laxer, limits in _laxer([build for _, build in offers], request):
+    builds = [build for _, build in offers]
+    for limits in laxer_limits(builds, request.tolerance, request.min_accuracy):
+        laxer = replace(request, **limits)
         offer = _best([offer for offer in offers if _accepted(laxer, offer)])
         if offer is None or _accepted(request, offer) or not offer[1].is_proved_faster:
             continue
@@ -195,29 +216,6 @@ def _looser(
             looser.append(Looser(offer[1].key, limits))
             fastest = offer[1].ratio
     return tuple(looser)
-
-
-def _laxer(
-    builds: Collection[BuildFacts], request: LoadRequest
-) -> list[tuple[LoadRequest, dict[str, str | float]]]:
-    """The request with laxer limits, strictest first, and :attr:`Looser.limits` of each.
-
-    A class is replaced by laxer classes, and a number by the errors of builds. The least accuracy
-    is replaced only if all classes are accepted, so that nothing else excludes a build.
-    """
-    stated, least = request.tolerance, request.min_accuracy
-    if not isinstance(stated, str):
-        errors = (build.relative_error for build in builds)
-        limits = sorted({offered_error(error) for error in errors if error is not None})
-        laxer = [limit for limit in limits if stated < limit <= 1]
-        return [(replace(request, tolerance=each), {"tolerance": each}) for each in laxer]
-    if least is None or stated != TOLERANCES[-1]:
-        classes = [each for each in TOLERANCES if not accepts(stated, each)]
-        return [(replace(request, tolerance=each), {"tolerance": each}) for each in classes]
-    accuracies = (build.accuracy for build in builds)
-    floors = {offered_accuracy(accuracy) for accuracy in accuracies if accuracy is not None}
-    lower = [floor for floor in sorted(floors, reverse=True) if floor < least]
-    return [(replace(request, min_accuracy=each), {"min_accuracy": each}) for each in lower]
 
 
 def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFacts | None:
@@ -234,7 +232,7 @@ def _reason(best: _Offer, accepted: str) -> str:
     target, build = best
     if build.is_baseline:
         return reasons.default_is_best(target.slug, accepted, build.runtime)
-    return reasons.fastest(target.slug, accepted, build.ratio)
+    return reasons.fastest(target.slug, accepted, build.ratio, build.scenario)
 
 
 def _doubts(

@@ -69,10 +69,16 @@ def numbers(build: Build) -> str:
     """Latency of a build and its ratio to the baseline."""
     if build.p50_ns is None:
         return "not measured"
-    text = f"{latency_text(build.p50_ns)} median"
+    what = "median" if build.execution is None else "median of a query of many samples"
+    text = f"{latency_text(build.p50_ns)} {what}"
     if build.is_baseline:
         return f"{text}, the baseline"
     return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}"
+
+
+def throughput_text(build: Build) -> str:
+    """Samples per second of a build."""
+    return f"{build.throughput_per_s:.4g} samples/s" if build.throughput_per_s else "not measured"
 
 
 def ratio_text(ratio: float | None, low: float | None, high: float | None) -> str:
@@ -133,6 +139,8 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "because", resolution.reason
     if build is None:
         return
+    if build.execution is not None:
+        yield "scenario", f"{build.scenario}: {throughput_text(build)}, {build.execution}"
     yield "latency", f"{numbers(build)}; measured on the hub's {build.target}"
     yield "baseline", _baseline(build, *resolution.alternatives)
     yield "verdict", build.verdict

@@ -1,32 +1,24 @@
 """A loaded model: runs on arrays and explains the choice of its build."""
 
-import re
 import threading
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hpcfair.acceptance import EXACT, Acceptance
-from hpcfair.cache import Cache
-from hpcfair.download import fetch_tree
-from hpcfair.errors import MissingPackage, Untrusted
+from hpcfair import machine
+from hpcfair.batching import Batcher
+from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.explain import explain
-from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
-from hpcfair.paths import safe_join
-from hpcfair.record import Record, record
-from hpcfair.resolution import PlainModelWarning, Resolution, resolve
-from hpcfair.runtimes import registry
+from hpcfair.measurement.streams import Streams, copy_of
+from hpcfair.record import Record
+from hpcfair.resolution import Resolution
 from hpcfair.runtimes.base import Array, Runtime
+from hpcfair.scenarios import Execution
 from hpcfair.signature import Signature
-from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
 from hpcfair.types import Build
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Loaded:
@@ -38,6 +30,8 @@ class Loaded:
         name, revision: The model and its revision.
         signature: Inputs and outputs.
         build: The loaded build; ``None`` for the published model.
+        execution: Batch and streams that :meth:`map` uses; ``None`` unless the build was measured
+            in the scenario that the model was loaded for, and that has any.
         path: The file that the runtime opened.
         caller_placed: Whether the calling thread was placed in the last run; see
             :meth:`hpcfair.Client.load`.
@@ -48,7 +42,7 @@ class Loaded:
         self,
         resolution: Resolution,
         path: Path,
-        runtime: Runtime,
+        open_build: Callable[[], Runtime],
         read_record: Callable[[str], Record],
         *,
         place_caller: bool | None = None,
@@ -62,7 +56,11 @@ class Loaded:
         self.caller_placed = False
         self.signed_by = signed_by
         self._resolution = resolution
-        self._runtime = runtime
+        self.execution: Execution | None = self.build.execution if self.build else None
+        self._open_build = open_build
+        self._runtime = runtime = open_build()
+        self._streams: Streams | None = None
+        self._is_closed = False
         self._read_record = read_record
         self._placement = (
             None
@@ -78,8 +76,7 @@ class Loaded:
         Returns:
             The array itself if the signature has one output, else the dictionary of :meth:`run`.
         """
-        outputs = self.run(*args, **kwargs)
-        return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+        return _value(self.run(*args, **kwargs))
 
     def run(self, *args: Any, **kwargs: Any) -> dict[str, Array]:
         """Run the model once and return all its outputs by name, also a single one.
@@ -95,12 +92,59 @@ class Loaded:
             BadInput: a name, type or shape does not match the signature.
             RuntimeFailed: the runtime failed on these inputs.
         """
-        inputs = self.signature.bind(args, kwargs)
+        return self.signature.arrange(self._run(self.signature.bind(args, kwargs)))
+
+    def _run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         with self._turn:
             with self._placement or nullcontext():
                 outputs = self._runtime.run(inputs)
             self.caller_placed = self._placement is not None and self._placement.is_active
-        return self.signature.arrange(outputs)
+        return outputs
+
+    def map(self, items: Iterable[Any], *, batch: int | None = None) -> Iterator[Any]:
+        """Run the model on a stream of samples; yields the outputs of each item, in order.
+
+        Samples run in batches, over several streams at once, as the build was measured in the
+        scenario ``offline``. Few items are read ahead, so the stream may be endless. The last
+        batch may be smaller.
+
+        Args:
+            items: Each a sample, which lacks the first dimension of the inputs, or a batch of any
+                number of samples. Either is an array of the only input, a mapping by name, or a
+                tuple in the order of the signature. One array is a stream of its rows.
+            batch: Samples of one run, in place of those of the build, which uses one stream then.
+                Only for models that compute each row of a batch on its own. Without a recorded or
+                given number, each item runs as it is.
+
+        Yields:
+            As :meth:`__call__` returns; the outputs of a sample lack the first dimension.
+
+        Raises:
+            BadInput: an item is no input of the model, or differs in shape from others of its
+                batch; the message has its number, from 0.
+            RuntimeFailed: the runtime failed, or the outputs are not one row for each sample.
+        """
+        if batch is not None and (type(batch) is not int or batch < 1):
+            raise BadInput(f"batch is {batch!r}, not a whole number from 1 on.")
+        size, streams = batch, 1
+        if size is None and self.execution is not None:
+            size = self.execution.batch
+            streams = self.execution.stream_count(machine.describe().cores)
+        batcher = Batcher(self.signature, size)
+        results = self._results(batcher.batches(items), streams)
+        return (_value(outputs) for outputs in batcher.outputs(results))
+
+    def _results(
+        self, batches: Iterable[dict[str, Array]], streams: int
+    ) -> Iterator[dict[str, Array]]:
+        if streams == 1:
+            return map(self._run, batches)
+        with self._turn:
+            if self._is_closed:
+                raise RuntimeFailed("this model has been closed")
+            if self._streams is None:
+                self._streams = Streams(lambda: copy_of(self._runtime, self._open_build), streams)
+        return self._streams.map(batches)
 
     @property
     def record(self) -> Record | None:
@@ -131,6 +175,9 @@ class Loaded:
     def close(self) -> None:
         """Release threads and memory."""
         with self._turn:
+            self._is_closed = True
+            if self._streams is not None:
+                self._streams.close()
             self._runtime.close()
 
     def __enter__(self) -> Self:
@@ -144,87 +191,6 @@ class Loaded:
         return f"<{self.name} {self.signature}: {what}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """Protection against what is loaded: see the arguments of :meth:`hpcfair.Client.load`."""
-
-    verify: bool = False
-    signed: bool | None = None
-    isolated: bool = False
-
-
-def load(
-    http: Transport,
-    cache: Cache,
-    name: str,
-    *,
-    revision: str | None = None,
-    target: str | None = "auto",
-    acceptance: Acceptance = EXACT,
-    guard: Guard = Guard(),
-    place_caller: bool | None = None,
-) -> Loaded:
-    """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
-    if not registry.installed():
-        raise MissingPackage(
-            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
-        )
-    resolution = resolve(http, cache, name, revision=revision, target=target, acceptance=acceptance)
-    build = resolution.build
-    if build is None and target is not None:
-        warnings.warn(
-            f"{name}: no build suits this machine, the plain model is used. {resolution.reason}",
-            PlainModelWarning,
-            stacklevel=4,
-        )
-    required = http.config.signed if guard.signed is None else guard.signed
-    _check_revision(resolution, revision)
-    signature = _signature(http, cache, resolution, required=required)
-    # A required signature is worth no more than the digests of the files that are opened.
-    folder = fetch_tree(http, cache, resolution.files, what=name, verify=guard.verify or required)
-    path = safe_join(folder, resolution.entry_point)
-    opener = opener_of(path)
-    opened = registry.open_isolated if guard.isolated else registry.open
-    runtime = opened(
-        build.runtime if build else opener.runtime,
-        path,
-        build.runtime_options if build else opener.default,
-    )
-    return Loaded(
-        resolution,
-        path,
-        runtime,
-        lambda digest: record(http, cache, digest),
-        place_caller=place_caller,
-        signed_by=signature,
-    )
-
-
-def _check_revision(resolution: Resolution, revision: str | None) -> None:
-    """Refuse another revision than the commit that was asked for."""
-    if revision and _COMMIT.fullmatch(revision) and resolution.revision != revision:
-        raise Untrusted(
-            f"The hub offers revision {resolution.revision[:12]} for {revision[:12]}.",
-            "Report this to the hub's operators.",
-            code="revision_differs",
-        )
-
-
-def _signature(
-    http: Transport, cache: Cache, resolution: Resolution, *, required: bool
-) -> trust.ValidSignature | None:
-    if resolution.build is None:
-        if not required:
-            return None
-        return trust.check_model(
-            http, cache, resolution.name, resolution.revision, resolution.files
-        )
-    claim = trust.OfferedBuild(
-        name=resolution.name,
-        revision=resolution.revision,
-        build=resolution.build,
-        files=resolution.files,
-        entry_point=resolution.entry_point,
-        record_id=resolution.record_id,
-    )
-    return trust.check_build(http, claim, resolution.attestation, required=required)
+def _value(outputs: dict[str, Array]) -> Any:
+    """A single output, or all by name."""
+    return next(iter(outputs.values())) if len(outputs) == 1 else outputs

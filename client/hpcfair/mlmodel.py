@@ -5,6 +5,7 @@ from typing import Any
 from hpcfair.acceptance import Acceptance
 from hpcfair.errors import Conflict
 from hpcfair.paths import checked_name
+from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.transport import Transport, pages, quoted
 from hpcfair.types import Build, Finding, MLModel
 
@@ -54,10 +55,14 @@ def builds(
     revision: str | None = None,
     target: str | None = None,
     acceptance: Acceptance | None = None,
+    scenario: Scenario = SINGLE_STREAM,
 ) -> list[Build]:
-    """Published builds of a revision, by target, fastest first; within limits if there are any."""
+    """Published builds of a revision in a scenario, by target, fastest first; within limits if
+    there are any."""
     limits = acceptance.to_json() if acceptance else {}
-    query = {"revision": revision, "target": target, **limits}
+    # An older hub knows no scenarios.
+    others = {} if scenario == SINGLE_STREAM else {"scenario": scenario}
+    query = {"revision": revision, "target": target, **limits, **others}
     answer = http.get(f"{address(name)}/builds", query)
     return [Build.from_json(item) for item in answer["items"]]
 

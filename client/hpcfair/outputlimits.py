@@ -3,13 +3,14 @@
 Every reader of a best build applies them: the hub, devices and clients.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Final
+from typing import Any, Final
 
 from hpcfair import reasons
 from hpcfair.precisions import PRECISION_OF, TOLERANCES
+from hpcfair.scenarios import SINGLE_STREAM
 
 _ORDER: list[str] = list(TOLERANCES)
 #: Limits that are offered have two significant digits, accuracies three decimals.
@@ -30,6 +31,7 @@ class BuildFacts:
         accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
         reproduction: Outcome of the newest reproduction; "" if there is none.
         is_trusted: Whether the device that measured it is trusted.
+        scenario: What its ratio is of: see :mod:`hpcfair.scenarios`.
         backend: Shown in explanations.
     """
 
@@ -44,6 +46,7 @@ class BuildFacts:
     relative_error: float | None = None
     accuracy: float | None = None
     is_trusted: bool = True
+    scenario: str = SINGLE_STREAM
 
     @property
     def is_proved_faster(self) -> bool:
@@ -96,3 +99,23 @@ def offered_error(error: float) -> float:
 def offered_accuracy(accuracy: float) -> float:
     """The largest number of three decimals that accepts an accuracy."""
     return float(Decimal(repr(accuracy)).quantize(_OFFERED_ACCURACY, ROUND_FLOOR))
+
+
+def laxer_limits(
+    builds: Collection[BuildFacts], tolerance: str | float, min_accuracy: float | None
+) -> list[dict[str, Any]]:
+    """What to state in place of the limits of a request, strictest first: ``tolerance`` as a class
+    or a number, or ``min_accuracy``.
+
+    A class is replaced by laxer classes, and a number by the errors of builds. The least accuracy
+    is replaced only if all classes are accepted, so that nothing else excludes a build.
+    """
+    if not isinstance(tolerance, str):
+        errors = (build.relative_error for build in builds)
+        limits = sorted({offered_error(error) for error in errors if error is not None})
+        return [{"tolerance": each} for each in limits if tolerance < each <= 1]
+    if min_accuracy is None or tolerance != TOLERANCES[-1]:
+        return [{"tolerance": each} for each in TOLERANCES if not accepts(tolerance, each)]
+    accuracies = (build.accuracy for build in builds)
+    floors = {offered_accuracy(accuracy) for accuracy in accuracies if accuracy is not None}
+    return [{"min_accuracy": each} for each in sorted(floors, reverse=True) if each < min_accuracy]

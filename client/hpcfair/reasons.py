@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from hpcfair.scenarios import SINGLE_STREAM
+
 #: Fault of a build that was measured by a device that is not trusted.
 UNTRUSTED = "untrusted"
 #: Faults of a build, each with the end of a sentence about it: outcomes of reproductions that did
@@ -42,12 +44,23 @@ def default_is_best(target: str, accepted: str, runtime: str) -> str:
     return f"On {target} no build {accepted} is proved faster than the defaults of {runtime}."
 
 
-def fastest(target: str, accepted: str, ratio: float) -> str:
+def fastest(target: str, accepted: str, ratio: float, scenario: str = SINGLE_STREAM) -> str:
     """The build is the fastest within the limits ``accepted``."""
+    if scenario != SINGLE_STREAM:
+        return (
+            f"On {target} it is the fastest {accepted} in the scenario {scenario}: {ratio:.3f} of "
+            "the time of the runtime's defaults at their best batch."
+        )
     return (
         f"On {target} it is the fastest {accepted}: {ratio:.3f} of the latency of the runtime's "
         "defaults."
     )
+
+
+def unmeasured(scenario: str, reason: str) -> str:
+    """No build for this machine was measured in a scenario; ``reason`` is that of the build for a
+    single stream."""
+    return f"No build for this machine is measured in the scenario {scenario}. {reason}"
 
 
 def faulty_without_alternative(fault: str) -> str:

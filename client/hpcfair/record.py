@@ -31,6 +31,16 @@ class Record:
         return str(self.document["target"]["slug"])
 
     @property
+    def scenario(self) -> str:
+        """What a run is: see :mod:`hpcfair.scenarios`."""
+        return str(self.document["protocol"]["scenario"])
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Samples per second of the build."""
+        return float(self.document["statistics"]["candidate"]["throughput_per_s"])
+
+    @property
     def p50_ns(self) -> float:
         return float(self.document["statistics"]["candidate"]["p50_ns"])
 

@@ -12,7 +12,8 @@ from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.errors import RuntimeFailed
 from hpcfair.explain import deviation_text
-from hpcfair.loaded import Loaded, load
+from hpcfair.loaded import Loaded
+from hpcfair.loading import load
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
 from hpcfair.testtensor import Case, cases_of

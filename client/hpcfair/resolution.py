@@ -15,6 +15,7 @@ from hpcfair.fromjson import FromJson
 from hpcfair.mlmodel import address
 from hpcfair.paths import checked_name
 from hpcfair.runtimes import registry
+from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.types import Build, File
@@ -120,6 +121,7 @@ def resolve(
     revision: str | None = None,
     target: str | None = "auto",
     acceptance: Acceptance = EXACT,
+    scenario: Scenario = SINGLE_STREAM,
 ) -> Resolution:
     """Request the best build. If the hub is unreachable, use its last answer to the same request.
 
@@ -137,6 +139,8 @@ def resolve(
     body = {
         "revision": revision,
         **acceptance.to_json(),
+        # An older hub knows no scenarios.
+        **({} if scenario == SINGLE_STREAM else {"scenario": scenario}),
         "machine": {
             "architecture": here.architecture,
             "features": list(here.features if target == "auto" else requested.features),

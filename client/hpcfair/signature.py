@@ -51,7 +51,7 @@ class Signature:
         Raises:
             BadInput: a name, number, type or shape does not match; the message states the remedy.
         """
-        values = self._named(args, kwargs)
+        values = self.named(args, kwargs)
         arrays = {tensor.name: _as_array(values[tensor.name], tensor) for tensor in self.inputs}
         for tensor in self.inputs:
             if arrays[tensor.name].ndim == len(tensor.shape) - 1:
@@ -78,11 +78,12 @@ class Signature:
             outputs = dict(zip(names, outputs.values(), strict=True))
         return {tensor.name: _as_output(outputs[tensor.name], tensor) for tensor in self.outputs}
 
-    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of :meth:`bind` by input name; raises BadInput for missing or unknown names."""
         names = [tensor.name for tensor in self.inputs]
         mapping = args[0] if len(args) == 1 else None
         if isinstance(mapping, Mapping):
-            return self._named((), {**mapping, **kwargs})
+            return self.named((), {**mapping, **kwargs})
         if len(args) > len(names):
             raise self._refusal(f"{len(args)} inputs were given, the model takes {len(names)}.")
         values = dict(zip(names, args, strict=False))

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from hpcfair.fromjson import FromJson, many, optional
 from hpcfair.hits import Similarity, Speed
+from hpcfair.scenarios import SINGLE_STREAM, Execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,9 @@ class Build(FromJson):
         relative_error: Largest relative L2 error, as a number for ``tolerance`` limits it.
         limit: The number for ``tolerance`` with which it is loaded; ``None`` off the Pareto front.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
+        scenario: What its figures are of: ``single-stream`` or ``offline``.
+        execution: Batch and streams that it was measured with; ``None`` for a single stream.
+        throughput_per_s: Samples per second; ``None`` for a single stream.
         reproduced: Whether its newest run on the test tensors gave the expected outputs.
     """
 
@@ -156,6 +160,9 @@ class Build(FromJson):
     ratio_high: float | None = None
     verdict: str = ""
     p50_ns: int | None = None
+    scenario: str = SINGLE_STREAM
+    execution: Execution | None = field(default=None, metadata=optional(Execution.from_json))
+    throughput_per_s: float | None = None
     deviation: dict[str, float] = field(default_factory=dict)
     relative_error: float | None = None
     accuracy: float | None = None

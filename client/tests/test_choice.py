@@ -1,5 +1,6 @@
 """The rule that chooses a build, as a table; no database."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -208,3 +209,15 @@ def test_other_builds_are_listed_closest_target_first_then_by_ratio() -> None:
         NEAR: [build(3, 0.9), build(4, 0.95, verdict="same"), build(5, 0.6), build(6, 0.1, "int8")],
     }
     assert ask(published).others == (3, 4, 1, 2)
+
+
+def test_builds_of_another_scenario_do_not_count_unless_there_is_none() -> None:
+    builds = [build(1, 0.5), baseline(2), build(3, 0.8, scenario="offline")]
+    wish = LoadRequest("x86-64", NEAR.features, {"onnxruntime"}, "exact")
+    assert choose({NEAR: builds}, wish).best == 1
+    chosen = choose({NEAR: builds}, replace(wish, scenario="offline"))
+    assert (chosen.best, chosen.others) == (3, ())
+    assert "in the scenario offline" in chosen.reason
+    other = choose({NEAR: builds}, replace(wish, scenario="server"))
+    assert other.best == 1
+    assert "No build for this machine is measured in the scenario server." in other.reason

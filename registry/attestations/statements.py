@@ -30,6 +30,7 @@ class BuildProvenance:
         network: Path and SHA-256 of the network file it was made from.
         job: UUID of the search; empty if its row was deleted.
         created_at: Time of publication, in ISO 8601.
+        execution: Batch and streams of a build for many samples; empty for a single stream.
     """
 
     hub: str
@@ -48,6 +49,7 @@ class BuildProvenance:
     job: str
     created_at: str
     toolchain: Mapping[str, str] = field(default_factory=dict)
+    execution: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build_statement(build: BuildProvenance) -> dict[str, Any]:
@@ -70,6 +72,7 @@ def build_statement(build: BuildProvenance) -> dict[str, Any]:
             "build": build.uuid,
             "runtime": build.runtime,
             "runtime_options": build.runtime_options,
+            **({"execution": dict(build.execution)} if build.execution else {}),
             "entry_point": build.entry_point,
         },
         "resolvedDependencies": [

@@ -83,7 +83,9 @@ class Benchmark:
             faster.
         samples: Number of timed runs.
         p95_ns, p99_ns: Absent if there were too few runs.
-        throughput_per_s: Sequential runs per second.
+        scenario: Such as ``offline``, of :mod:`hpcfair.scenarios`. Times are those of a run, which
+            is one sample or a query of ``samples_per_run``.
+        throughput_per_s: Samples per second.
         by: "third party" if a user repeated a measurement of the hub.
         target, backend: Only of records without a build.
         reproduces: SHA-256 of the record that this one repeats.
@@ -104,6 +106,8 @@ class Benchmark:
     p95_ns: float | None = None
     p99_ns: float | None = None
     throughput_per_s: float | None = None
+    scenario: str | None = None
+    samples_per_run: int | None = None
     peak_memory_bytes: int | None = None
     energy: Energy | None = None
     environment: Environment | None = None

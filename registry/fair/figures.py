@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from registry.fair.activities import Benchmark
 
-_UNITS = {"ns": "nanoseconds", "1/s": "runs per second", "B": "bytes", "J": "joules"}
+_UNITS = {"ns": "nanoseconds", "1/s": "samples per second", "B": "bytes", "J": "joules"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ def figures_of(one: Benchmark) -> list[Figure]:
         ("peak memory", one.peak_memory_bytes, "B"),
         ("energy of a run", one.energy.joules if one.energy else None, "J"),
         ("timed runs", one.samples, ""),
+        ("samples of a run", one.samples_per_run, ""),
     ]
     figures = [Figure(name, value, unit) for name, value, unit in values if value is not None]
     if one.ratio is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from registry.scenarios import Scenario
 from registry.schemas import problems_by
 from registry.schemas.experiments import ABLATION, CROSS_APPLICATION
 from registry.schemas.roof import ROOFS
@@ -31,6 +32,7 @@ from registry.schemas.shapes import (
     OBJECT,
     OPTIONS,
     OUTCOME,
+    PER_SECOND,
     RATIO,
     SECONDS,
     SHA256,
@@ -91,6 +93,10 @@ _BUILD = closed(
         "accuracy": nullable(ACCURACY),
         "accuracy_reference": nullable(ACCURACY),
         "provenance": OBJECT,
+        "execution": closed(
+            {"batch": {"type": "integer", "minimum": 1}, "streams": choice(["one", "cores"])}
+        ),
+        "throughput_per_s": nullable(PER_SECOND),
     },
 )
 
@@ -176,7 +182,11 @@ WRITES: dict[str, Schema] = {
     "record_add": closed({"document": OBJECT}),
     "builds_publish": closed(
         {"builds": listing(_BUILD, 100, 1)},
-        {"undecided": listing(TOLERANCE, 10), "decided": listing(SHA256, 1000)},
+        {
+            "undecided": listing(TOLERANCE, 10),
+            "decided": listing(SHA256, 1000),
+            "scenario": choice(Scenario.values),
+        },
     ),
     "builds_add": closed({"builds": listing(_BUILD, 100)}),
     # The service checks the structure of a profile in more detail.

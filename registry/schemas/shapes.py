@@ -53,6 +53,7 @@ NUMBER: Schema = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
 SECONDS: Schema = {"type": "number", "minimum": 0, "maximum": _LONGEST_S}
 DURATION: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST_S}
 RATIO: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": _LARGEST_RATIO}
+PER_SECOND: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1e15}
 NANOSECONDS: Schema = {"type": "integer", "minimum": 1, "maximum": _LARGEST}
 ACCURACY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 FLOAT: Schema = {"type": "number", "minimum": -1e300, "maximum": 1e300}

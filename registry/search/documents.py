@@ -11,6 +11,7 @@ from django.db.models import F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from registry.errors import RegistryError
+from registry.scenarios import Scenario
 from registry.search import fit
 from registry.search import signature as signatures
 from registry.search.comparisons import encode
@@ -25,6 +26,12 @@ Document = dict[str, Any]
 
 #: Number of rows read at once.
 BATCH = 500
+_SPEEDS = ("ns", "ratio", "accuracy", "throughput")
+#: Scenario to the columns of the index that are of its best builds.
+_COLUMNS_OF: dict[str, tuple[str, ...]] = {
+    Scenario.SINGLE_STREAM: ("ns", "ratio", "accuracy"),
+    Scenario.OFFLINE: ("throughput",),
+}
 #: Indexed part of a README.
 _README_BYTES = 128 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -197,15 +204,15 @@ def _speeds(mlmodels: Iterable[int]) -> dict[int, Document]:
     """By key of the MLModel: target, tolerance class and column to encoded numbers."""
     numbers = {one.column: one for one in NUMBERS.values() if one.is_speed}
     facts = ("mlmodel", "target__slug", "target__is_emulated", "tolerance")
-    columns = (*facts, "p50_ns", "ratio", "accuracy")
+    columns = (*facts, "scenario", "p50_ns", "ratio", "accuracy", "throughput_per_s")
     speeds: dict[int, Document] = {}
-    rows = BestBuild.objects.filter(mlmodel__in=mlmodels).values_list(*columns)
-    for pk, slug, is_emulated, tolerance, *values in rows:
+    rows = BestBuild.objects.filter(mlmodel__in=mlmodels, scenario__in=_COLUMNS_OF)
+    for pk, slug, is_emulated, tolerance, scenario, *values in rows.values_list(*columns):
         # Speeds of emulated machines match only a search that names their target.
         places = (slug,) if is_emulated else (slug, ANY)
         # The columns of the index, in the order of the table's.
-        for column, value in zip(("ns", "ratio", "accuracy"), values, strict=True):
-            if value is None:
+        for column, value in zip(_SPEEDS, values, strict=True):
+            if value is None or column not in _COLUMNS_OF[scenario]:
                 continue
             best = min if numbers[column].is_least_best else max
             of_model = speeds.setdefault(pk, {})

@@ -28,7 +28,7 @@ import tantivy
 
 #: Increment it with any change here, in ``documents.py`` or in the meaning of a term: an index of
 #: another version is rebuilt.
-VERSION = 4
+VERSION = 5
 
 #: Text fields with the weight of a match in them.
 TEXT_FIELDS = {"name": 8.0, "title": 5.0, "keywords": 3.0, "description": 2.0, "body": 1.0}

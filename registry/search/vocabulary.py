@@ -124,6 +124,14 @@ _NUMBERS = (
         is_least_best=False,
         is_speed=True,
     ),
+    Number(
+        "throughput",
+        "throughput",
+        _FLOAT,
+        _units({"": 1, "k": 10**3, "m": 10**6}),
+        is_least_best=False,
+        is_speed=True,
+    ),
     Number("parameters", "parameters", _INTEGER, _COUNTS, is_least_best=True),
     Number("size", "size", _INTEGER, _BYTES, is_least_best=True),
     Number("fair", "fair", _FLOAT, _units({"": 1, "%": 1}), is_least_best=False),
@@ -150,7 +158,7 @@ _FILTERS = (
     Filter(
         "tolerance",
         FilterKind.TOLERANCE,
-        "Tolerance class of the builds that `latency`, `gain` and `accuracy` are of.",
+        "Tolerance class of the builds that `latency`, `gain`, `accuracy` and `throughput` are of.",
         "int8",
         values=tuple(ToleranceClass.values),
     ),
@@ -167,6 +175,12 @@ _FILTERS = (
         ">2",
     ),
     Filter("accuracy", _COMPARED, "Accuracy of the best build, from 0 to 1.", ">0.95"),
+    Filter(
+        "throughput",
+        _COMPARED,
+        "Samples per second of the best build in the scenario `offline`.",
+        ">500",
+    ),
     Filter("parameters", _COMPARED, "Number of parameters.", "<10M"),
     Filter("size", _COMPARED, "Bytes of the model's files.", "<100MB"),
     Filter("fair", _COMPARED, "FAIR score in percent.", ">80"),
@@ -188,7 +202,7 @@ FILTERS: Mapping[str, Filter] = {one.name: one for one in _FILTERS}
 
 Sort = Literal[
     "relevance", "updated", "downloads", "name",
-    "latency", "gain", "accuracy", "parameters", "size", "fair",
+    "latency", "gain", "accuracy", "throughput", "parameters", "size", "fair",
 ]  # fmt: skip
 #: Orders with their help.
 SORTS: Mapping[Sort, str] = {
@@ -199,6 +213,7 @@ SORTS: Mapping[Sort, str] = {
     "latency": "lowest latency first",
     "gain": "largest gain first",
     "accuracy": "highest accuracy first",
+    "throughput": "most samples per second first",
     "parameters": "fewest parameters first",
     "size": "smallest first",
     "fair": "highest FAIR score first",

@@ -80,9 +80,9 @@ def record_faults(document: dict[str, Any], context: Circumstances) -> Faults:
         yield "$.target.processor", f"should be {context.processor}, as the device was registered"
     comparison = document.get("comparison", {})
     yield from _interval(comparison, "$.comparison.")
-    yield from _speed(
-        document["statistics"]["candidate"]["p50_ns"], context, "$.statistics.candidate"
-    )
+    p50_ns = document["statistics"]["candidate"]["p50_ns"]
+    per_sample_ns = p50_ns / document["protocol"].get("samples_per_run", 1)
+    yield from _speed(per_sample_ns, context, "$.statistics.candidate")
     yield from _samples(
         document["samples"]["blocks"], comparison.get("ratio"), context, "$.samples.blocks"
     )

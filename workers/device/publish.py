@@ -46,17 +46,7 @@ def publish(
     Raises:
         LeaseLost: nothing is published.
     """
-    ticket = hub.ticket
-    origin = Origin(
-        mlmodel=ticket.mlmodel,
-        revision=ticket.revision_oid,
-        device=here.device,
-        sandbox=isolation,
-        created_at=hub.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-        tools=own_versions(),
-        search_key=search_key,
-        provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
-    )
+    origin = origin_of(hub, here, search_key, isolation)
     builds = []
     published = published_results(result)
     if repeated is None:
@@ -65,7 +55,7 @@ def publish(
         document = bench_record(search, result, confirmed, origin, kind)
         record_id = hub.write("record_add", document=document)["record_id"]
         if any(confirmed is one for one in published):
-            builds.append(_build(hub, confirmed, result, search, record_id))
+            builds.append(build_columns(hub, confirmed, result, search, record_id))
     inconclusive = inconclusive_of(result, repeated or ())
     if repeated is None:
         hub.write(
@@ -79,13 +69,29 @@ def publish(
     return _summary(result, inconclusive)
 
 
-def _build(
+def origin_of(hub: Hub, here: ThisMachine, search_key: str, isolation: str) -> Origin:
+    """The parts of records that the engine does not know; see :func:`publish`."""
+    ticket = hub.ticket
+    return Origin(
+        mlmodel=ticket.mlmodel,
+        revision=ticket.revision_oid,
+        device=here.device,
+        sandbox=isolation,
+        created_at=hub.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        tools=own_versions(),
+        search_key=search_key,
+        provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
+    )
+
+
+def build_columns(
     hub: Hub,
     confirmed: ConfirmedResult,
     result: SearchResult,
     search: TuningRequest,
     record_id: str,
 ) -> dict[str, Any]:
+    """Columns of a build with its record; its files are stored."""
     build, candidate = confirmed.build, confirmed.trial.candidate
     assert build.directory is not None  # noqa: S101 - artifact_files has just read it
     files = {file.path: hub.keep(build.directory / file.path) for file in artifact_files(build)}

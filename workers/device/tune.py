@@ -10,6 +10,7 @@ from hpcfair.tickets import GraphFacts, JobTicket
 from workers.backends.normalform import NORMALISER
 from workers.backends.registry import reference_for
 from workers.device.best import profiled_results
+from workers.device.budget import search_seconds
 from workers.device.errors import JobFailure
 from workers.device.network import formats_of, network_of
 from workers.device.pass_store import pass_portfolio
@@ -18,6 +19,7 @@ from workers.device.profile import profile_winners
 from workers.device.publish import publish
 from workers.device.roof import keep_roofs
 from workers.device.schedule import write_schedules
+from workers.device.throughput import publish_throughput
 from workers.device.toolchain import backends_of, other_machine, versions_of
 from workers.device.trial_store import JobTrialStore
 from workers.device.usable import faults_of
@@ -95,10 +97,10 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             _write_notes(hub, device, result)
             isolation = device.isolation or "none"
             summary = publish(hub, here, search, key, result, isolation, repeated=repeated)
-            # A repetition does not publish the baseline.
+            # A repetition publishes no baseline.
             winners = profiled_results(result)[0 if repeated is None else 1 :]
             profile_winners(hub, device, result.tests, winners, folder)
-            return summary
+            return publish_throughput(hub, here, search, key, backends, device, result, summary)
 
 
 def _write_notes(hub: Hub, device: JobDevice, result: SearchResult) -> None:
@@ -183,7 +185,7 @@ def _strategy(ticket: JobTicket) -> str:
 def search_budget(ticket: JobTicket) -> SearchBudget:
     """The bounds that a job asks for, or else those of the hub; brief searches are confirmed
     briefly."""
-    seconds = float(ticket.parameters.get("budget_s") or ticket.settings["tune_budget_s"])
+    seconds = search_seconds(ticket)
     return SearchBudget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),

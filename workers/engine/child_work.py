@@ -5,14 +5,17 @@ Arguments arrive as :mod:`hpcfair.isolation.wire` delivers them: dataclasses as 
 
 import resource
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
 from hpcfair.measurement.placement import CallerPlacement
+from hpcfair.measurement.query import QueryRunner, batches_of
+from hpcfair.measurement.streams import copy_of
 from hpcfair.measurement.timing import time_runs, wait_until_idle
 from workers.engine.intermediates import saved_s
 from workers.engine.ports import Array, Backend, Session
@@ -25,17 +28,37 @@ from workers.engine.types import (
     BuildResult,
     Network,
     Options,
+    SampleQuery,
     SharedFolders,
     TargetSpec,
     tensor_specs,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Open:
+    """The session with its timing input.
+
+    Attributes:
+        load: Opens the build again.
+        batches: Of a query; empty if a run is one input.
+        streams: Number of streams of ``runner``.
+    """
+
     session: Session
     inputs: dict[str, Array]
     placement: CallerPlacement
+    load: Callable[[], Session]
+    batches: list[dict[str, Array]] = field(default_factory=list)
+    runner: QueryRunner | None = None
+    streams: int = 0
+
+    def run(self) -> object:
+        """A run that is timed."""
+        if self.runner is None:
+            return self.session.run(self.inputs)
+        self.runner.run(self.batches)
+        return None
 
 
 #: The only session of this process: builds in one process would disturb each other's threads and
@@ -90,8 +113,9 @@ def open_build(
 ) -> None:
     """Load a build as this process's session; ``inputs`` is the timing input."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
-    session = backend_of(backend).load(loaded, target_from(target))
-    _OPEN.append(_Open(session, inputs, CallerPlacement(session)))
+    load = partial(backend_of(backend).load, loaded, target_from(target))
+    session = load()
+    _OPEN.append(_Open(session, inputs, CallerPlacement(session), load))
 
 
 def profile(
@@ -127,13 +151,40 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
     """
     opened = _OPEN[0]
     with opened.placement as placement:
-        timing = time_runs(lambda: opened.session.run(opened.inputs), runs, warmup)
+        timing = time_runs(opened.run, runs, warmup)
     return {
         "samples_ns": list(timing.samples_ns),
         "involuntary_switches": timing.involuntary_switches or 0,
         "peak_rss_bytes": peak_rss_bytes(),
         "caller_placed": placement.is_active,
     }
+
+
+def query(*, query: Mapping[str, Any]) -> None:
+    """Let :func:`time` time queries, as of :class:`workers.engine.types.SampleQuery`."""
+    opened, wish = _OPEN[0], SampleQuery(**query)
+    opened.batches = (
+        batches_of(opened.inputs, wish.samples, wish.batch)
+        if wish.by_row
+        else [opened.inputs] * wish.samples
+    )
+    if opened.runner is not None and opened.streams != wish.streams:
+        opened.runner.close()
+        opened.runner = None
+    if opened.runner is None:
+        opened.streams = wish.streams
+        opened.runner = QueryRunner(
+            opened.session, lambda: copy_of(opened.session, opened.load), wish.streams
+        )
+
+
+def answer() -> list[dict[str, Array]]:
+    """Outputs of one query, batch by batch. Raises TensorsTooLarge as :func:`run`."""
+    opened = _OPEN[0]
+    outputs = opened.runner.outputs(opened.batches) if opened.runner else []
+    for each in outputs:
+        require_outputs(each)
+    return outputs
 
 
 def rest() -> None:

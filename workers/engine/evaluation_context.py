@@ -4,6 +4,7 @@ from contextlib import ExitStack, closing
 from typing import Self
 
 from hpcfair.measurement.level import BaselineLevel
+from hpcfair.measurement.types import Deviation
 from hpcfair.precisions import Tolerance
 from workers.engine.briefcheck import brief_test_set
 from workers.engine.clock import Clock
@@ -134,6 +135,11 @@ class EvaluationContext:
         """Reject outputs beyond the limits of a tolerance class. Raises WrongOutput, which names
         the figure and its limit."""
         require(checked, tolerance, self._baseline_check, self.reference_accuracy)
+
+    @property
+    def baseline_deviation(self) -> Deviation | None:
+        """Deviation of the runtime's defaults on the test inputs."""
+        return self._baseline_check.deviation if self._baseline_check else None
 
     def _make_tests(self) -> TestSet:
         tests = self.device.test_set(sample_rows(self.request.network), self.request.seed)

@@ -10,6 +10,7 @@ from hpcfair.measurement.types import Timing
 from workers.engine.child import Child
 from workers.engine.handover import protocol_error, remove
 from workers.engine.ports import Array
+from workers.engine.types import SampleQuery
 
 #: Module of the functions that children run.
 WORK = "workers.engine.child_work"
@@ -40,6 +41,15 @@ class LocalSession:
         if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
             raise protocol_error("impossible times")
         return timing
+
+    def query(self, query: SampleQuery) -> None:
+        self._child.call(f"{WORK}:query", query=query)
+
+    def answer(self) -> list[dict[str, Array]]:
+        batches = self._child.call(f"{WORK}:answer")
+        if not isinstance(batches, list | tuple):
+            raise protocol_error(type(batches).__name__)
+        return [arrays_of(batch) for batch in batches]
 
     def rest(self) -> None:
         self._child.call(f"{WORK}:rest")

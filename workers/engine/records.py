@@ -10,7 +10,7 @@ import numpy as np
 from hpcfair.measurement.ratio import CONFIDENCE, METHOD
 from hpcfair.measurement.rounds import WARMUP_RUNS
 from hpcfair.measurement.summary import block_document, latency_statistics, without_none
-from hpcfair.measurement.types import Block
+from hpcfair.scenarios import SINGLE_STREAM
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.requests import TuningRequest
@@ -72,7 +72,7 @@ def bench_record(
         },
         "protocol": _protocol(measurement, request.seed),
         "samples": {"blocks": [block_document(block) for block in measurement.blocks]},
-        "statistics": _statistics(measurement.blocks),
+        "statistics": _statistics(measurement),
         "comparison": _comparison(measurement, result),
         "compile": without_none(
             wall_s=build.compile_s,
@@ -164,7 +164,7 @@ def _environment(target: TargetSpec, build: BuildResult, sandbox: str) -> dict[s
 
 def _protocol(measurement: Measurement, seed: int) -> dict[str, Any]:
     return {
-        "scenario": "single-stream",
+        "scenario": SINGLE_STREAM,
         "clock": "perf_counter_ns",
         "order": "ABBA",
         "processes": len({block.process for block in measurement.blocks}),
@@ -176,11 +176,13 @@ def _protocol(measurement: Measurement, seed: int) -> dict[str, Any]:
     }
 
 
-def _statistics(blocks: Sequence[Block]) -> dict[str, Any]:
-    return {
-        "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
-        "baseline": latency_statistics([ns for block in blocks for ns in block.baseline_ns]),
+def _statistics(measurement: Measurement) -> dict[str, Any]:
+    runs = {
+        "candidate": [ns for block in measurement.blocks for ns in block.candidate_ns],
+        "baseline": [ns for block in measurement.blocks for ns in block.baseline_ns],
     }
+    per_run = measurement.protocol.get("samples_per_run", 1)
+    return {side: latency_statistics(ns, per_run) for side, ns in runs.items()}
 
 
 def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any]:

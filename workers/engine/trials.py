@@ -17,7 +17,7 @@ class Measurement:
         candidate_p50_ns, baseline_p50_ns: Median latencies of the same rounds.
         quality: Signs of disturbance, as ``quality`` of ``hpcfair.bench/1``.
         protocol: ``stop_rule``, ``half_width``, ``max_s`` and ``caller_placed`` of the measurement,
-            as in ``protocol`` of ``hpcfair.bench/1``.
+            as in ``protocol`` of ``hpcfair.bench/1``; of queries also their scenario and samples.
         peak_rss_bytes: Of the candidate's process; ``None`` if unknown.
         energy: As ``energy`` of ``hpcfair.bench/1``; empty without readable counters.
     """

@@ -170,6 +170,23 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleQuery:
+    """A run of many samples, all of which are there from the start.
+
+    Attributes:
+        samples: Number of samples of a run.
+        batch: Samples that are computed at once.
+        streams: Batches that are computed at the same time.
+        by_row: Whether a sample is a row of the inputs, else one whole input.
+    """
+
+    samples: int
+    batch: int = 1
+    streams: int = 1
+    by_row: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class BuildResult:
     """A build, or the reason why there is none.
 

@@ -40,6 +40,11 @@ def reproduction_document(
     old = original.document
     ratio, blocks = rounds.ratio, rounds.blocks
     statement = rounds.verdict(old["protocol"]["half_width"])
+    per_run = old["protocol"].get("samples_per_run", 1)
+    runs = {
+        "candidate": [ns for block in blocks for ns in block.candidate_ns],
+        "baseline": [ns for block in blocks for ns in block.baseline_ns],
+    }
     document = {
         **{name: old[name] for name in _COPIED},
         "identity": {**old["identity"], "kind": "reproduction"},
@@ -47,10 +52,7 @@ def reproduction_document(
         "environment": _environment(machine.describe()),
         "protocol": _protocol(old["protocol"], plan, rounds),
         "samples": {"blocks": [block_document(block) for block in blocks]},
-        "statistics": {
-            "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
-            "baseline": latency_statistics([ns for block in blocks for ns in block.baseline_ns]),
-        },
+        "statistics": {side: latency_statistics(ns, per_run) for side, ns in runs.items()},
         "comparison": {
             "baseline": old["comparison"]["baseline"],
             "ratio": ratio.value,
@@ -113,8 +115,10 @@ def _environment(here: machine.Machine) -> dict[str, Any]:
 
 
 def _protocol(old: Mapping[str, Any], plan: Plan, rounds: RepeatedRounds) -> dict[str, Any]:
+    queries = ("samples_per_run", "batch", "streams")
     return {
         **{name: old[name] for name in ("scenario", "half_width", "runs_per_block")},
+        **{name: old[name] for name in queries if name in old},
         "clock": "perf_counter_ns",
         "order": "ABBA",
         "caller_placed": {side: side in rounds.placed for side in get_args(Side)},

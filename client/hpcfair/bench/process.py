@@ -17,11 +17,21 @@ from hpcfair.runtimes.base import Array
 class SideProcess:
     """A fresh process with one build open; use as a context manager.
 
-    ``inputs`` is a ``.npz`` of the arrays to run on, by tensor name. Raises RuntimeFailed if the
-    runtime cannot open or run the build.
+    Args:
+        inputs: A ``.npz`` of the arrays to run on, by tensor name.
+        query: ``samples``, ``batch`` and ``streams`` of a run that is a query of samples.
+
+    Raises RuntimeFailed if the runtime cannot open or run the build.
     """
 
-    def __init__(self, runtime: str, path: Path, options: Mapping[str, Any], inputs: Path) -> None:
+    def __init__(
+        self,
+        runtime: str,
+        path: Path,
+        options: Mapping[str, Any],
+        inputs: Path,
+        query: Mapping[str, int] | None = None,
+    ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hpcfair.bench.side"],
             stdin=subprocess.PIPE,
@@ -40,6 +50,8 @@ class SideProcess:
                     "inputs": str(inputs),
                 }
             )
+            if query is not None:
+                self._ask({"query": dict(query)})
         except BaseException:
             self.close()
             raise

@@ -12,7 +12,7 @@ from hpcfair import machine
 from hpcfair.bench.document import load_average, reproduction_document
 from hpcfair.bench.inputs import timing_inputs
 from hpcfair.bench.process import SideProcess
-from hpcfair.bench.rounds import Plan, measure
+from hpcfair.bench.rounds import Plan, measure, query_of
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadInput, RuntimeFailed
@@ -28,6 +28,7 @@ from hpcfair.record import Record, record
 from hpcfair.resolution import resolve
 from hpcfair.runtimes.base import Array, Options
 from hpcfair.samples import NAME as SAMPLES
+from hpcfair.scenarios import checked_scenario
 from hpcfair.snapshot import snapshot
 from hpcfair.transport import Transport
 from hpcfair.types import Build
@@ -108,8 +109,8 @@ class _Files:
     path: Path
     inputs: Path
 
-    def open(self, options: Options) -> SideProcess:
-        return SideProcess(self.runtime, self.path, options, self.inputs)
+    def open(self, options: Options, query: Mapping[str, int] | None = None) -> SideProcess:
+        return SideProcess(self.runtime, self.path, options, self.inputs, query)
 
     def outputs(self, options: Options) -> dict[str, Array]:
         with self.open(options) as side:
@@ -126,8 +127,12 @@ def _measure(
     passed = violation(original.document["config"]["tolerance"], deviation, slack) is None
     before = load_average()
     with working(f"Measuring {original.mlmodel}") as meter:
+        protocol = original.document["protocol"]
         rounds = measure(
-            plan, lambda: baseline.open(opener.default), lambda: candidate.open(options), meter
+            plan,
+            lambda: baseline.open(opener.default, query_of(protocol, "baseline")),
+            lambda: candidate.open(options, query_of(protocol, "candidate")),
+            meter,
         )
     return reproduction_document(
         original, plan, rounds, deviation, before, str(opener), passed=passed
@@ -144,7 +149,13 @@ def _deviation(reference: Mapping[str, Array], outputs: Mapping[str, Array]) -> 
 
 
 def _build_of(http: Transport, original: Record) -> Build:
-    published = builds(http, original.mlmodel, revision=original.revision, target=original.target)
+    published = builds(
+        http,
+        original.mlmodel,
+        revision=original.revision,
+        target=original.target,
+        scenario=checked_scenario(original.document["protocol"]["scenario"]),
+    )
     build = next((one for one in published if one.record_id == original.id), None)
     if build is None:
         raise BadInput(

@@ -60,6 +60,17 @@ class Plan:
         )
 
 
+def query_of(protocol: Mapping[str, Any], side: Side) -> dict[str, int] | None:
+    """``samples``, ``batch`` and ``streams`` of a side's run; ``None`` if a run is one sample."""
+    if "samples_per_run" not in protocol:
+        return None
+    return {
+        "samples": int(protocol["samples_per_run"]),
+        "batch": int(protocol["batch"].get(side, 1)),
+        "streams": int(protocol["streams"].get(side, 1)),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class RepeatedRounds:
     """The rounds of all processes, in the order of the plan.

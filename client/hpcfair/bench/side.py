@@ -3,6 +3,7 @@
 Speaks JSON lines on standard input and output::
 
     -> {"runtime": ..., "path": ..., "options": ..., "inputs": <.npz>}    <- {"ready": true}
+    -> {"query": {"samples": n, "batch": m, "streams": k}}                <- {"done": true}
     -> {"time": {"runs": n, "warmup": m}}                                 <- a timing, as fields
     -> {"rest": true}                                                     <- {"done": true}
     -> {"run": <.npz to write the outputs to>}                            <- {"done": true}
@@ -13,13 +14,17 @@ An error is answered as ``{"error": ...}``. End of input ends the process.
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from hpcfair.measurement.placement import CallerPlacement
+from hpcfair.measurement.query import QueryRunner, batches_of
+from hpcfair.measurement.streams import copy_of
 from hpcfair.measurement.timing import time_runs, wait_until_idle
 from hpcfair.runtimes import registry
 
@@ -28,21 +33,34 @@ def _answer(state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     if "runtime" in request:
         with np.load(request["inputs"], allow_pickle=False) as archive:
             state["inputs"] = {name: archive[name] for name in archive.files}
-        state["runtime"] = registry.open(
-            request["runtime"], Path(request["path"]), request["options"]
+        state["open"] = partial(
+            registry.open, request["runtime"], Path(request["path"]), request["options"]
         )
+        state["runtime"] = state["open"]()
+        state["run"] = partial(state["runtime"].run, state["inputs"])
         state["placement"] = CallerPlacement(state["runtime"])
         return {"ready": True}
+    if "query" in request:
+        state["run"] = _query(state, **request["query"])
+        return {"done": True}
     if "time" in request:
-        runtime, inputs = state["runtime"], state["inputs"]
         with state["placement"] as placement:
-            timing = time_runs(lambda: runtime.run(inputs), **request["time"])
+            timing = time_runs(state["run"], **request["time"])
         return asdict(replace(timing, caller_placed=placement.is_active))
     if "rest" in request:
         wait_until_idle()
         return {"done": True}
     np.savez(request["run"], **state["runtime"].run(state["inputs"]))
     return {"done": True}
+
+
+def _query(state: dict[str, Any], samples: int, batch: int, streams: int) -> Callable[[], None]:
+    """A run of a query. If the first dimension is fixed, a sample is one whole input."""
+    runtime, inputs = state["runtime"], state["inputs"]
+    copies = QueryRunner(runtime, lambda: copy_of(runtime, state["open"]), streams)
+    is_open = all(each.shape and isinstance(each.shape[0], str) for each in runtime.inputs)
+    batches = batches_of(inputs, samples, batch) if is_open else [inputs] * samples
+    return partial(copies.run, batches)
 
 
 def serve(requests: TextIO, replies: TextIO) -> None:

@@ -25,10 +25,11 @@ _Class = Annotated[_Text, Option("--class", help="Architecture class, such as re
 _By = Annotated[_Text, Option(help="Person or organisation.")]
 _Signature = Annotated[_Text, Option(help="Such as 'float32[N,3,64,64] -> float32[N,10]'.")]
 _Target = Annotated[_Text, Option(help="Has a build for this hardware; auto is this machine's.")]
-_Tolerance = Annotated[_Text, Option(help="Class of latency, gain and accuracy, such as int8.")]
+_Tolerance = Annotated[_Text, Option(help="Class of the numbers of builds, such as int8.")]
 _Latency = Annotated[_Text, Option(help="Of the best build, such as '<5ms'.")]
 _Gain = Annotated[_Text, Option(help="Times as fast as the runtime's defaults, such as '>2'.")]
 _Accuracy = Annotated[_Text, Option(help="Of the best build, such as '>0.95'.")]
+_Throughput = Annotated[_Text, Option(help="Samples per second, offline, such as '>500'.")]
 _Parameters = Annotated[_Text, Option(help="Such as '<10M'.")]
 _Size = Annotated[_Text, Option(help="Of the files, such as '<100MB'.")]
 _Fair = Annotated[_Text, Option(help="FAIR score in percent, such as '>80'.")]
@@ -51,6 +52,7 @@ def search(
     latency: _Latency = None,
     gain: _Gain = None,
     accuracy: _Accuracy = None,
+    throughput: _Throughput = None,
     parameters: _Parameters = None,
     size: _Size = None,
     fair: _Fair = None,
@@ -73,6 +75,7 @@ def search(
         "latency": latency,
         "gain": gain,
         "accuracy": accuracy,
+        "throughput": throughput,
         "parameters": parameters,
         "size": size,
         "fair": fair,

@@ -17,6 +17,7 @@ from hpcfair.loaded import Loaded
 from hpcfair.localfiles import local_files
 from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.runtimes.base import Array
+from hpcfair.scenarios import SCENARIOS, SINGLE_STREAM, checked_scenario
 
 Option = typer.Option
 Name = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
@@ -33,6 +34,9 @@ Tolerated = Annotated[
 ]
 MinAccuracy = Annotated[
     float | None, Option(help="Least accuracy on labelled samples, such as 0.97.")
+]
+ScenarioName = Annotated[
+    str, Option("--scenario", help=f"What it is to be fast at: {', '.join(SCENARIOS)}.")
 ]
 Signed = Annotated[
     bool | None,
@@ -58,6 +62,7 @@ def load(
     target: Target = "auto",
     tolerance: Tolerated = None,
     min_accuracy: MinAccuracy = None,
+    scenario: ScenarioName = SINGLE_STREAM,
     verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
     signed: Signed = None,
     isolated: Isolated = False,
@@ -66,7 +71,15 @@ def load(
     """Download the best build for this machine and explain the choice."""
     limits = limits_of(tolerance, min_accuracy)
     with load_model(
-        context, name, revision, target, limits, verify=verify, signed=signed, isolated=isolated
+        context,
+        name,
+        revision,
+        target,
+        limits,
+        scenario=scenario,
+        verify=verify,
+        signed=signed,
+        isolated=isolated,
     ) as model:
         if as_json:
             emit_json(
@@ -93,20 +106,33 @@ def run(
     target: Target = "auto",
     tolerance: Tolerated = None,
     min_accuracy: MinAccuracy = None,
+    scenario: ScenarioName = SINGLE_STREAM,
     signed: Signed = None,
     isolated: Isolated = False,
     as_json: Json = False,
 ) -> None:
-    """Run the best build on arrays in a file."""
+    """Run the best build on arrays in a file.
+
+    In the scenario offline, their rows are run in the batches and streams of the build.
+    """
     inputs = read_inputs(arrays)
     limits = limits_of(tolerance, min_accuracy)
     with load_model(
-        context, name, revision, target, limits, signed=signed, isolated=isolated
+        context,
+        name,
+        revision,
+        target,
+        limits,
+        scenario=scenario,
+        signed=signed,
+        isolated=isolated,
     ) as model:
         start = time.perf_counter()
-        outputs = model.run(inputs)
+        outputs = model.run(inputs) if model.execution is None else run_rows(model, inputs)
         spent_ms = (time.perf_counter() - start) * 1e3
         ran = summary(model.resolution)
+        if model.execution is not None:
+            ran = f"{ran}, {model.execution}"
     if output is not None:
         write_outputs(output, outputs)
     rows = [(key, str(value.dtype), list(value.shape)) for key, value in outputs.items()]
@@ -116,6 +142,14 @@ def run(
     else:
         emit_table(("output", "dtype", "shape"), rows)
         say(f"{name}: {ran}. One run, the first, took {spent_ms:.3g} ms.")
+
+
+def run_rows(model: Loaded, inputs: Any) -> dict[str, Array]:
+    """Run all rows of the inputs with the model's batch and streams; returns outputs by name."""
+    (outputs,) = model.map([inputs])
+    if isinstance(outputs, dict):
+        return outputs
+    return {model.signature.outputs[0].name: outputs}
 
 
 def limits_of(tolerance: str | None, min_accuracy: float | None) -> OutputLimits:
@@ -137,6 +171,7 @@ def load_model(
     target: str,
     limits: OutputLimits,
     *,
+    scenario: str = SINGLE_STREAM,
     verify: bool = False,
     signed: bool | None = None,
     isolated: bool = False,
@@ -146,6 +181,7 @@ def load_model(
         name,
         revision=revision,
         target=None if target == "none" else target,
+        scenario=checked_scenario(scenario),
         verify=verify,
         signed=signed,
         isolated=isolated,

@@ -11,9 +11,12 @@ from hpcfair.measurement.types import Block
 _FEWEST_FOR = {"p95_ns": 100, "p99_ns": 1000}
 
 
-def latency_statistics(samples_ns: Sequence[int]) -> dict[str, Any]:
-    """Extremes, location, spread and percentiles of latencies in nanoseconds. Needs at least one
-    sample; ``p95_ns`` needs 100 of them, ``p99_ns`` 1000."""
+def latency_statistics(samples_ns: Sequence[int], samples_per_run: int = 1) -> dict[str, Any]:
+    """Extremes, location, spread and percentiles of durations of runs, in nanoseconds.
+
+    Needs at least one; ``p95_ns`` needs 100 of them, ``p99_ns`` 1000. ``samples_per_run`` is the
+    number of samples that each run processed, for the throughput.
+    """
     samples = np.asarray(samples_ns, np.float64)
     q1, p50, q3, p90, p95, p99 = np.quantile(samples, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
     figures = {
@@ -25,7 +28,7 @@ def latency_statistics(samples_ns: Sequence[int]) -> dict[str, Any]:
         "p90_ns": float(p90),
         "iqr_ns": float(q3 - q1),
         "mad_ns": float(np.median(np.abs(samples - p50))),
-        "throughput_per_s": float(1e9 / samples.mean()),
+        "throughput_per_s": float(1e9 * samples_per_run / samples.mean()),
     }
     tails = {"p95_ns": float(p95), "p99_ns": float(p99)}
     return figures | {name: ns for name, ns in tails.items() if samples.size >= _FEWEST_FOR[name]}

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from hpcfair import hints, loaded, mlmodel, pid, record, reproduction, resolution
+from hpcfair import hints, loading, mlmodel, pid, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
-from hpcfair.loaded import Guard, Loaded
+from hpcfair.loaded import Loaded
+from hpcfair.loading import Guard
 from hpcfair.methods.base import BaseClient
 from hpcfair.precisions import Tolerance
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
+from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.types import Build
 
 
@@ -24,6 +26,7 @@ class ResultMethods(BaseClient):
         target: str | None = "auto",
         tolerance: Tolerance | float | None = None,
         min_accuracy: float | None = None,
+        scenario: Scenario = SINGLE_STREAM,
         verify: bool = False,
         place_caller: bool | None = None,
         signed: bool | None = None,
@@ -31,44 +34,45 @@ class ResultMethods(BaseClient):
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
-        Without a suitable build, the published model is loaded with a :class:`PlainModelWarning`.
-        If the hub is unreachable, its last answer is used with a :class:`StaleAnswerWarning`.
+        Without one, the published model is loaded with a :class:`PlainModelWarning`. If the hub is
+        unreachable, its last answer is used with a :class:`StaleAnswerWarning`.
 
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
                 ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either.
             revision: Branch, tag or commit id; default: the default branch.
-            target: ``auto``, another target that this machine supports, or ``None`` for the
-                published model.
+            target: ``auto``, another target of this machine, or ``None`` for the published model.
             tolerance: Accepted deviation from the float32 reference: ``exact`` (the default),
                 ``fp16``, ``bf16`` or ``int8``, each of which implies the stricter ones, or a
                 number, the largest relative L2 error: with 0.01, the fastest build of any class
                 whose measured error is at most 1 %.
             min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
+            scenario: ``single-stream`` for the lowest latency, or ``offline`` for the most samples
+                per second by :meth:`Loaded.map`; the former, if nothing was measured in the latter.
             verify: Verify the digests of all files, even of unchanged ones.
             place_caller: Whether the calling thread is kept off the processors of the runtime's
                 pinned workers during runs (Linux, ONNX Runtime, 0.5 ms or more; one thread at a
                 time). Default: unless ``taskset`` or the like restricted it; ``True``: also then.
-            signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``. A wrong signature
-                is refused in any case.
+            signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``.
             isolated: Run in a child process without network and without your files (Linux).
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
             Untrusted: a signature is wrong, or missing although it is required.
-            BadInput: there is no such tolerance, or a limit is not a number from 0 to 1.
+            BadInput: no such tolerance or scenario, or a limit is not a number from 0 to 1.
             Invalid: ``min_accuracy`` of a model that has no labelled samples.
-            MissingPackage: no runtime is installed; the hint names one.
+            MissingPackage: no runtime is installed.
         """
         acceptance = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        model = loaded.load(
+        model = loading.load(
             self.http,
             self.cache,
             name,
             revision=revision,
             target=target,
             acceptance=acceptance,
+            scenario=checked_scenario(scenario),
             guard=Guard(verify, signed, isolated),
             place_caller=place_caller,
         )
@@ -83,12 +87,19 @@ class ResultMethods(BaseClient):
         target: str | None = "auto",
         tolerance: Tolerance | float | None = None,
         min_accuracy: float | None = None,
+        scenario: Scenario = SINGLE_STREAM,
     ) -> Resolution:
         """The build that :meth:`load` would load."""
         limits = Acceptance.of(tolerance, min_accuracy)
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return resolution.resolve(
-            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
+            self.http,
+            self.cache,
+            name,
+            revision=revision,
+            target=target,
+            acceptance=limits,
+            scenario=checked_scenario(scenario),
         )
 
     def reproduce(
@@ -122,8 +133,10 @@ class ResultMethods(BaseClient):
         target: str | None = None,
         tolerance: Tolerance | float | None = None,
         min_accuracy: float | None = None,
+        scenario: Scenario = SINGLE_STREAM,
     ) -> list[Build]:
-        """Published builds of a revision: all, or those within limits as of :meth:`load`.
+        """Published builds of a revision in a scenario: all, or those within limits as of
+        :meth:`load`.
 
         Those with a ``limit`` are the Pareto front: ``load(name, tolerance=build.limit)`` loads
         them on machines of their target.
@@ -136,6 +149,7 @@ class ResultMethods(BaseClient):
             revision=revision,
             target=target,
             acceptance=None if limits.is_default else limits,
+            scenario=checked_scenario(scenario),
         )
 
     def record(self, record_id: str) -> Record:

@@ -41,6 +41,10 @@ class Runtime(Protocol):
     belong to the caller. The constructor raises :class:`hpcfair.errors.RuntimeFailed` for files it
     cannot open and :class:`hpcfair.errors.BadConfig` for unknown options.
 
+    A runtime may have a method ``share() -> Runtime``: another handle on the opened build, which
+    another thread may use at the same time and which adds no copy of the weights. Streams of a
+    runtime without it open the build again (:func:`hpcfair.measurement.streams.copy_of`).
+
     Attributes:
         pins_workers: Whether opening the build created threads that are pinned to processors, while
             the thread that calls :meth:`run` is left free. It is then kept off those processors

@@ -1,8 +1,9 @@
 """ONNX Runtime on the CPU."""
 
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import onnxruntime as ort
@@ -106,6 +107,11 @@ class OnnxRuntime:
 
     def close(self) -> None:
         self._session = self._call = None
+
+    def share(self) -> Self:
+        """A handle on the same session, whose runs are thread-safe. With one thread, each run is
+        computed by the thread that calls it."""
+        return copy(self)
 
     def version(self) -> str:
         """Version of ``onnxruntime``."""

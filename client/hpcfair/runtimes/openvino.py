@@ -1,9 +1,11 @@
 """OpenVINO on the CPU."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +17,9 @@ from hpcfair.runtimes.quiet_openvino import ov, reason
 
 Shape = tuple[int, ...]
 _Call = Callable[[Mapping[int, Any]], Iterable[Array]]
+#: Input shapes of a network with static shapes, ``None`` for dynamic ones, or that for NaN.
+_Variant = tuple[Shape, ...] | str | None
+_NAN = "nan"
 
 PRECISIONS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
@@ -62,10 +67,18 @@ class OpenVino:
         self._names = [tensor.name for tensor in self.outputs]
         self._static = bool(options.get("shapes") == "static" and self._model.is_dynamic())
         self._floats = [i for i, t in enumerate(self.inputs) if t.dtype.startswith("float")]
-        self._calls: dict[tuple[Shape, ...] | None, _Call] = {}
-        self._nan_call: _Call | None = None
+        # Shared with other handles of this build; the requests are not.
+        self._compiled: dict[_Variant, Any] = {}
+        self._compiling = Lock()
+        self._calls: dict[_Variant, _Call] = {}
         if not self._static:
-            self._calls[None] = self._compile(self._model)
+            self._request(None, self._model)
+
+    def share(self) -> Self:
+        """A handle on the same compiled networks, with requests of its own."""
+        shared = copy(self)
+        shared._calls = {}  # noqa: SLF001
+        return shared
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         if self._model is None:
@@ -83,8 +96,8 @@ class OpenVino:
         return dict(zip(self._names, values, strict=True))
 
     def close(self) -> None:
-        self._calls.clear()
-        self._nan_call = None
+        self._calls = {}
+        self._compiled = {}
         self._model = None
 
     def version(self) -> str:
@@ -93,25 +106,31 @@ class OpenVino:
 
     def _call_for(self, arrays: Sequence[Array]) -> _Call:
         if not all(np.isfinite(arrays[i]).all() for i in self._floats):
-            self._nan_call = self._nan_call or self._compile(keep_nan(self._model))
-            return self._nan_call
+            return self._calls.get(_NAN) or self._request(_NAN, keep_nan(self._model))
         if not self._static:
-            return self._calls[None]
+            return self._calls.get(None) or self._request(None, self._model)
         shapes: tuple[Shape, ...] | None = tuple(array.shape for array in arrays)
         if shapes not in self._calls:
             # Empty dimensions use the dynamic network: OpenVINO tests static ones least.
-            shared = len(self._calls) >= MOST_SHAPES or any(a.size == 0 for a in arrays)
+            fixed = len(self._calls.keys() - {_NAN})
+            shared = fixed >= MOST_SHAPES or any(a.size == 0 for a in arrays)
             shapes = None if shared else shapes
             if shapes not in self._calls:
-                self._calls[shapes] = self._compile(reshaped(self._model, shapes))
+                self._request(shapes, reshaped(self._model, shapes))
         return self._calls[shapes]
 
-    def _compile(self, model: Any) -> _Call:
-        request = compile_model(model, self._settings).create_infer_request()
+    def _request(self, variant: _Variant, model: Any) -> _Call:
+        """A request of a variant of the network, which is compiled when it first occurs."""
+        with self._compiling:
+            if variant not in self._compiled:
+                self._compiled[variant] = compile_model(model, self._settings)
+            request = self._compiled[variant].create_infer_request()
         # With one thread, infer() of OpenVINO 2026.4 drops errors of dynamic networks and returns
         # the previous outputs; start_async() runs on a thread of OpenVINO and raises them.
         drops_errors = self._settings.get("INFERENCE_NUM_THREADS") == 1 and model.is_dynamic()
-        return partial(_infer_async if drops_errors else _infer, request)
+        call: _Call = partial(_infer_async if drops_errors else _infer, request)
+        self._calls[variant] = call
+        return call
 
 
 def _infer(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:

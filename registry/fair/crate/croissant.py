@@ -241,6 +241,8 @@ def _build(one: BuildDescription) -> dict[str, Any]:
         "builds/p95_ns": figures.p95_ns,
         "builds/p99_ns": figures.p99_ns,
         "builds/mean_ns": figures.mean_ns,
+        "builds/scenario": figures.scenario,
+        "builds/samples_per_run": figures.samples_per_run,
         "builds/throughput_per_s": figures.throughput_per_s,
         "builds/peak_memory_bytes": figures.peak_memory_bytes,
         "builds/energy_j": figures.energy.joules if figures.energy else None,

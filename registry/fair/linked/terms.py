@@ -208,7 +208,9 @@ _BUILD = (
     ),
     property_term("timeStatistic", "time statistic", "Mean or quantile of the latency of a run."),
     property_term("sampleCount", "samples", "Number of timed runs."),
-    property_term("throughput", "throughput", "Sequential runs per second."),
+    property_term("scenario", "scenario", "What a run is, by the names of MLPerf Inference."),
+    property_term("samplesPerRun", "samples of a run", "Samples that a run computes; else one."),
+    property_term("throughput", "throughput", "Samples per second."),
     property_term("peakMemory", "peak memory", "Peak memory of the process."),
     property_term("energy", "energy", "Energy of a run, from a counter of the machine."),
     property_term(

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
+from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.analysis.measuredbuild import METRICS, MeasuredBuild, measured_builds
 from registry.selectors.repository.mlmodel import mlmodel_get
@@ -163,7 +164,10 @@ def _graphs(actor: Actor, query: ComparisonQuery, result: Comparison) -> list[Gr
 
 
 def _published(graphs: Sequence[Graph], query: ComparisonQuery) -> list[Build]:
-    rows = _with_relations(Build.objects.filter(graph__in=graphs, withdrawn_at=None))
+    published = Build.objects.filter(
+        graph__in=graphs, scenario=Scenario.SINGLE_STREAM, withdrawn_at=None
+    )
+    rows = _with_relations(published)
     if query.targets:
         rows = rows.filter(target__slug__in=query.targets)
     if query.tolerances:

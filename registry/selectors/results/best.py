@@ -15,6 +15,7 @@ from hpcfair.choice import (
 )
 from hpcfair.outputlimits import BuildFacts, is_accepted, relative_error
 from registry.errors import Invalid
+from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.results.build import with_relations
 from registry.selectors.results.graph import graph_of
@@ -53,7 +54,7 @@ class BuildChoice:
 
 @dataclass(frozen=True, slots=True)
 class BestBuilds:
-    """The builds that machines of their targets load, by keys of builds.
+    """The builds that machines of their targets load in their scenario, by keys of builds.
 
     Attributes:
         of_class: Loaded by a user who accepts the build's tolerance class.
@@ -121,7 +122,11 @@ def best_ratios(
     revisions: Collection[Revision], *, tolerance: str = ToleranceClass.EXACT
 ) -> dict[int, dict[str, float]]:
     """Key of a revision to slug of a target to the ratio of its best build; 1 for the baseline."""
-    rows = _live().filter(graph__revision__in=revisions, graph__is_primary=True)
+    rows = _live().filter(
+        graph__revision__in=revisions,
+        graph__is_primary=True,
+        scenario=Scenario.SINGLE_STREAM,
+    )
     rows = rows.select_related("graph", "target").order_by("target__slug", "pk")
     ratios: dict[int, dict[str, float]] = {}
     for build in _best_rows(rows, tolerance):
@@ -132,15 +137,17 @@ def best_ratios(
 
 def best_at_heads(
     mlmodels: Collection[int], *, target: Target | None = None
-) -> dict[tuple[int, int], dict[ToleranceClass, Build]]:
-    """Best builds of the networks at the heads of default branches, for each tolerance class.
+) -> dict[tuple[int, int, str], dict[ToleranceClass, Build]]:
+    """Best builds of the networks at the heads of default branches, for each scenario and tolerance
+    class.
 
     Args:
         mlmodels: Keys of MLModels.
         target: The only target to read; ``None`` for all.
 
     Returns:
-        Key of an MLModel and key of a target to the best build of each class that has one.
+        Key of an MLModel, key of a target and scenario to the best build of each class that has
+        one.
     """
     heads = Ref.objects.filter(
         mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
@@ -155,11 +162,11 @@ def best_at_heads(
         rows = rows.filter(target=target)
     builds = {build.pk: build for build in rows.defer("runtime_options", "provenance")}
     return {
-        (owner_of[graph], target_key): {
+        (owner_of[graph], target_key, scenario): {
             ToleranceClass(tolerance): builds[best.key]
             for tolerance, best in best_of_each_class(facts).items()
         }
-        for (graph, target_key), facts in _by_network(builds.values()).items()
+        for (graph, target_key, scenario), facts in _by_network(builds.values()).items()
     }
 
 
@@ -170,12 +177,15 @@ def largest_gains(
     tolerance: str = ToleranceClass.EXACT,
     limit: int = 10,
 ) -> list[Build]:
-    """The best builds of all readable models within ``tolerance``, by ratio; no baselines.
+    """The best builds for a single stream of all readable models within ``tolerance``, by ratio; no
+    baselines.
 
     They have target, model and record. Without ``target``, those of emulated machines are left out.
     Reads the table of best builds.
     """
-    rows = BestBuild.objects.filter(tolerance=tolerance, ratio__lt=1)
+    rows = BestBuild.objects.filter(
+        scenario=Scenario.SINGLE_STREAM, tolerance=tolerance, ratio__lt=1
+    )
     if actor is not None:
         # A condition on each row: the database reads the rows in the order of the index.
         rows = rows.filter(Exists(readable_repositories(actor).filter(pk=OuterRef("mlmodel"))))
@@ -211,12 +221,12 @@ def _best_rows(rows: QuerySet[Build], tolerance: str) -> list[Build]:
     return [builds[best.key] for facts in networks if (best := best_of(facts, tolerance))]
 
 
-def _by_network(builds: Iterable[Build]) -> dict[tuple[int, int], list[BuildFacts]]:
-    """Facts of builds by key of their graph and key of their target."""
+def _by_network(builds: Iterable[Build]) -> dict[tuple[int, int, str], list[BuildFacts]]:
+    """Facts of builds by key of their graph, key of their target and scenario."""
     builds = list(builds)
-    networks: dict[tuple[int, int], list[BuildFacts]] = {}
+    networks: dict[tuple[int, int, str], list[BuildFacts]] = {}
     for build, facts in zip(builds, facts_of(builds), strict=True):
-        networks.setdefault((build.graph_id, build.target_id), []).append(facts)
+        networks.setdefault((build.graph_id, build.target_id, build.scenario), []).append(facts)
     return networks
 
 
@@ -236,6 +246,7 @@ def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
             backend=build.candidate["backend"],
             relative_error=relative_error(build.tolerance, build.deviation),
             accuracy=build.accuracy,
+            scenario=build.scenario,
         )
         for build in builds
     ]

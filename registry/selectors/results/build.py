@@ -4,6 +4,7 @@ from django.db.models import Prefetch, QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
+from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.results.graph import graph_of
 from registry.states import RecordKind
@@ -41,14 +42,20 @@ def has_confirmed_builds(job_uuid: str) -> bool:
     """Whether builds of the job's network and target are published with a confirmed result."""
     job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
     published = Build.objects.filter(
-        graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
+        graph=graph_of(job.revision),
+        target=job.target_id,
+        scenario=Scenario.SINGLE_STREAM,
+        withdrawn_at=None,
     )
     return published.filter(record__kind=RecordKind.CONFIRMED).exists()
 
 
-def builds_of(revision: Revision, target: Target | None = None) -> QuerySet[Build]:
-    """Published builds of a revision with their files: by target, fastest first."""
-    rows = with_relations(Build.objects.filter(graph__revision=revision, withdrawn_at=None))
+def builds_of(
+    revision: Revision, target: Target | None = None, scenario: str = Scenario.SINGLE_STREAM
+) -> QuerySet[Build]:
+    """Published builds of a revision in a scenario, with their files: by target, fastest first."""
+    published = Build.objects.filter(graph__revision=revision, scenario=scenario, withdrawn_at=None)
+    rows = with_relations(published)
     if target:
         rows = rows.filter(target=target)
     return rows.order_by("target__slug", "ratio", "id")

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hpcfair.precisions import PRECISION_OF
+from registry.scenarios import Scenario
 from registry.selectors.results.best import facts_of, limits_of
 from registry.selectors.results.speed import (
     InputShape,
@@ -50,7 +51,7 @@ class TargetComparison:
 
 def comparisons_of(graph: Graph) -> list[TargetComparison]:
     """A comparison for each target that the network has builds on, by slug, in two queries."""
-    rows = Build.objects.filter(graph=graph, withdrawn_at=None)
+    rows = Build.objects.filter(graph=graph, scenario=Scenario.SINGLE_STREAM, withdrawn_at=None)
     rows = rows.select_related("target", "record__device")
     rows = rows.defer("record__document", "record__envelope", "provenance")
     by_target: dict[Target, list[Build]] = {}

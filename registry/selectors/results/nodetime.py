@@ -35,7 +35,12 @@ class NodeTime:
 
 def baseline_of(build: Build) -> Build | None:
     """The baseline that a build was compared with: that of its job, or else the newest one."""
-    rows = Build.objects.filter(graph=build.graph_id, target=build.target_id, is_baseline=True)
+    rows = Build.objects.filter(
+        graph=build.graph_id,
+        target=build.target_id,
+        scenario=build.scenario,
+        is_baseline=True,
+    )
     of_job = rows.filter(job=build.job_id).order_by("-id").first() if build.job_id else None
     return of_job or rows.order_by("-id").first()
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from registry.scenarios import Scenario
 from registry.selectors.results.runnable import NotRunnable, all_not_runnable
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import BestBuild, Job, MLModel, Revision
@@ -77,7 +78,9 @@ def speeds_of(
 def best_rows(mlmodels: Iterable[MLModel], tolerances: Collection[str]) -> list[BestBuild]:
     """Rows of the table of best builds with target, build and record, lowest latency first."""
     keys = [one.pk for one in mlmodels]
-    rows = BestBuild.objects.filter(mlmodel__in=keys, tolerance__in=tolerances)
+    rows = BestBuild.objects.filter(
+        mlmodel__in=keys, scenario=Scenario.SINGLE_STREAM, tolerance__in=tolerances
+    )
     rows = rows.select_related("target", "build__record").only(
         *("mlmodel", "tolerance", "p50_ns", "ratio", "accuracy", "accuracy_reference"),
         *(

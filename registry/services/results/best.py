@@ -10,7 +10,9 @@ from registry.tables import BestBuild, Build, MLModel, OutboxEntry, Target
 
 #: Models whose rows are computed at once.
 AT_ONCE = 500
-_CHANGING = ("build_id", "p50_ns", "ratio", "accuracy", "accuracy_reference")
+_CHANGING = (
+    *("build_id", "p50_ns", "ratio", "throughput_per_s", "accuracy", "accuracy_reference"),
+)
 
 
 def best_builds_update(mlmodel: MLModel, *, target: Target | None = None) -> bool:
@@ -68,16 +70,20 @@ def _write(mlmodels: list[int], target: Target | None) -> set[int]:
     stored = BestBuild.objects.filter(mlmodel__in=mlmodels)
     if target is not None:
         stored = stored.filter(target=target)
-    rows = {(row.mlmodel_id, row.target_id, row.tolerance): row for row in stored}
+    rows = {(row.mlmodel_id, row.target_id, row.scenario, row.tolerance): row for row in stored}
     new, changed = [], []
-    for (mlmodel, target_key), best in best_at_heads(mlmodels, target=target).items():
+    for (mlmodel, target_key, scenario), best in best_at_heads(mlmodels, target=target).items():
         for tolerance, build in best.items():
             columns = _columns(build)
-            row = rows.pop((mlmodel, target_key, tolerance.value), None)
+            row = rows.pop((mlmodel, target_key, scenario, tolerance.value), None)
             if row is None:
                 new.append(
                     BestBuild(
-                        mlmodel_id=mlmodel, target_id=target_key, tolerance=tolerance, **columns
+                        mlmodel_id=mlmodel,
+                        target_id=target_key,
+                        scenario=scenario,
+                        tolerance=tolerance,
+                        **columns,
                     )
                 )
             elif any(getattr(row, name) != value for name, value in columns.items()):
@@ -96,6 +102,7 @@ def _columns(build: Build) -> dict[str, object]:
         "build_id": build.pk,
         "p50_ns": build.p50_ns,
         "ratio": 1.0 if build.is_baseline else build.ratio,
+        "throughput_per_s": build.throughput_per_s,
         "accuracy": build.accuracy,
         "accuracy_reference": build.accuracy_reference,
     }

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from registry import schemas
 from registry.errors import Invalid
+from registry.scenarios import Scenario
 from registry.services.audit import audit
 from registry.services.results.best import best_builds_update
 from registry.services.results.graph import required_graph
@@ -25,7 +26,10 @@ _REQUIRED = frozenset(
     }
 )  # fmt: skip
 _OPTIONAL = frozenset(
-    {"runtime_options", "deviation", "accuracy", "accuracy_reference", "provenance"}
+    {
+        *("runtime_options", "deviation", "accuracy", "accuracy_reference", "provenance"),
+        *("execution", "throughput_per_s"),
+    }
 )
 
 
@@ -36,8 +40,10 @@ def builds_publish(
     builds: list[dict[str, Any]],
     undecided: Collection[str] = (),
     decided: Collection[str] = (),
+    scenario: str = Scenario.SINGLE_STREAM,
 ) -> list[Build]:
-    """Publish the builds of a search and withdraw the earlier ones of its network and target.
+    """Publish the builds of a search in a scenario and withdraw the earlier ones of its network,
+    target and scenario.
 
     Both become visible at once. Publishing the same builds again has no effect.
 
@@ -48,7 +54,8 @@ def builds_publish(
     Args:
         builds: Columns of :class:`registry.tables.Build`, with ``record_id`` and ``files``
             (path to blob's SHA-256). Exactly one is the baseline. Each record must be of this
-            revision, target and configuration, and of an artefact of exactly these files.
+            revision, target, scenario and configuration, and of an artefact of exactly these
+            files.
         undecided: Tolerance classes without a conclusion.
         decided: Digests of configurations with one.
 
@@ -57,13 +64,16 @@ def builds_publish(
         NotFound: ``graph_not_found``.
         Invalid: ``invalid_request``, ``invalid_path``, ``blob_missing``, ``invalid_record``.
     """
+    builds = [{**build, "scenario": scenario} for build in builds]
     _check(builds)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         graph = required_graph(job)
         _check_records(builds, job)
         _check_blobs(builds)
-        published = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        published = Build.objects.filter(
+            graph=graph, target=target_of(job), scenario=scenario, withdrawn_at=None
+        )
         proved = published.filter(
             is_baseline=False, verdict=Verdict.FASTER, tolerance__in=undecided
         ).exclude(job=job)
@@ -78,7 +88,7 @@ def builds_publish(
 
 
 def builds_add(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> list[Build]:
-    """Publish builds beside the earlier ones of their network and target.
+    """Publish builds for a single stream beside the earlier ones of their network and target.
 
     An earlier build of the same configuration is withdrawn. Publishing a build again has no effect.
 
@@ -88,13 +98,19 @@ def builds_add(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> li
     Raises:
         Conflict, NotFound, Invalid: as :func:`builds_publish`.
     """
+    builds = [{**build, "scenario": Scenario.SINGLE_STREAM} for build in builds]
     _check(builds, baselines=0)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         graph = required_graph(job)
         _check_records(builds, job)
         _check_blobs(builds)
-        published = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        published = Build.objects.filter(
+            graph=graph,
+            target=target_of(job),
+            scenario=Scenario.SINGLE_STREAM,
+            withdrawn_at=None,
+        )
         stored = set(published.values_list("config_sha256", "record_id"))
         added = [
             build for build in builds if (build["config_sha256"], build["record_id"]) not in stored
@@ -135,7 +151,8 @@ def _check(builds: list[dict[str, Any]], *, baselines: int = 1) -> None:
     fields: dict[str, str] = {}
     for number, build in enumerate(builds):
         faults = dict.fromkeys(_REQUIRED - build.keys(), "is missing")
-        faults |= dict.fromkeys(build.keys() - _REQUIRED - _OPTIONAL, "is not known")
+        unknown = build.keys() - _REQUIRED - _OPTIONAL - {"scenario"}
+        faults |= dict.fromkeys(unknown, "is not known")
         fields |= {f"{number}.{name}": fault for name, fault in (faults or _faults(build)).items()}
     if not fields and sum(build["is_baseline"] for build in builds) != baselines:
         expected = "exactly one build" if baselines else "no build"
@@ -154,6 +171,11 @@ def _faults(build: dict[str, Any]) -> dict[str, str]:
     faults = {}
     if build["tolerance"] not in ToleranceClass.values:
         faults["tolerance"] = f"must be one of {', '.join(ToleranceClass.values)}"
+    if build["scenario"] not in Scenario.values:
+        faults["scenario"] = f"must be one of {', '.join(Scenario.values)}"
+    is_single = build["scenario"] == Scenario.SINGLE_STREAM
+    if is_single == bool(build.get("execution")):
+        faults["execution"] = "must be given, but not for a single stream"
     if build["verdict"] not in Verdict.values:
         faults["verdict"] = f"must be one of {', '.join(Verdict.values)}"
     if build["entry_point"] not in build["files"]:
@@ -172,6 +194,8 @@ def _check_records(builds: list[dict[str, Any]], job: Job) -> None:
         identity = record.document["identity"]
         if (record.revision_id, record.target_id) != (job.revision_id, job.target_id):
             fields[build["record_id"]] = "is of another revision or target"
+        elif record.scenario != build["scenario"]:
+            fields[build["record_id"]] = "is of another scenario"
         elif identity["config_sha256"] != build["config_sha256"]:
             fields[build["record_id"]] = "is of another configuration"
         elif identity["artifact_sha256"] != schemas.artifact_sha256(build["files"]):

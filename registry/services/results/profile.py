@@ -7,6 +7,7 @@ from django.db import models, transaction
 
 from registry.errors import Invalid, NotFound
 from registry.ids import SHA256_RE
+from registry.scenarios import Scenario
 from registry.services.storage.blob import blobs_hold
 from registry.services.work.lease import held_job
 from registry.tables import Build, CallSite, Kernel, KernelCode, Profile
@@ -40,7 +41,12 @@ def profile_store(
     _check(profile)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
-        builds = Build.objects.filter(job=job, config_sha256=config_sha256, withdrawn_at=None)
+        builds = Build.objects.filter(
+            job=job,
+            config_sha256=config_sha256,
+            scenario=Scenario.SINGLE_STREAM,
+            withdrawn_at=None,
+        )
         build = builds.first()
         if build is None:
             detail = f"Job {job_uuid} has not published a build of this configuration."

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from math import isclose
 from statistics import median
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.db import transaction
 
 from registry import schemas
 from registry.errors import Invalid, Unauthenticated
+from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_records, readable_revisions, require_scope
 from registry.selectors.work.target import target_get
 from registry.services.audit import audit
@@ -19,6 +21,8 @@ from registry.tables import Job, Record, Revision, Target
 
 #: Longest latency of one run, 30 years: columns hold 64 bits.
 _LONGEST_NS = 10**18
+#: Relative rounding of a throughput.
+_ROUNDING = 0.01
 
 
 def record_add(
@@ -82,6 +86,7 @@ def _store(
         # A user's machine may have the name of one of the hub's devices.
         "device": job.device if job else None,
         "job": job,
+        "scenario": document["protocol"]["scenario"],
         "backend": document["config"]["backend"],
         "tolerance": document["config"]["tolerance"],
         "p50_ns": round(document["statistics"]["candidate"]["p50_ns"]),
@@ -115,7 +120,10 @@ def _contradictions(document: dict[str, Any]) -> dict[str, str]:
     digest = schemas.sha256_of({"backend": config["backend"], "options": config["options"]})
     if document["identity"]["config_sha256"] != digest:
         problems["$.identity.config_sha256"] = f"should be {digest}"
+    per_run = document["protocol"].get("samples_per_run", 1)
     for side, statistics in document["statistics"].items():
+        if not _is_throughput(document, statistics, per_run):
+            problems[f"$.statistics.{side}.throughput_per_s"] = "does not follow from mean_ns"
         blocks = [block.get(f"{side}_ns", []) for block in document["samples"]["blocks"]]
         samples = [sample for block in blocks for sample in block]
         problems |= _disagreements(f"$.statistics.{side}", statistics, samples)
@@ -124,6 +132,15 @@ def _contradictions(document: dict[str, Any]) -> dict[str, str]:
     except ValueError:
         problems["$.provenance.created_at"] = "is not a date and time"
     return problems
+
+
+def _is_throughput(document: dict[str, Any], statistics: dict[str, Any], per_run: int) -> bool:
+    """Whether the throughput of a side follows from its mean. Samples overlap in the scenario
+    ``server``."""
+    if document["protocol"]["scenario"] == Scenario.SERVER or not statistics["mean_ns"]:
+        return True
+    expected = 1e9 * per_run / statistics["mean_ns"]
+    return isclose(statistics["throughput_per_s"], expected, rel_tol=_ROUNDING)
 
 
 def _disagreements(

@@ -131,4 +131,5 @@ def _facts(build: Build) -> BuildProvenance:
         job=str(build.job.uuid) if build.job else "",
         created_at=build.created_at.isoformat(timespec="seconds"),
         toolchain=build.provenance.get("toolchain", {}),
+        execution=build.execution or {},
     )

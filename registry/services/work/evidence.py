@@ -116,6 +116,8 @@ def _builds(_: Job, columns: dict[str, Any]) -> _Faults:
             if build[column] != value:
                 yield f"{number}.{column}", f"is {value} in its record"
         candidate = record.document["statistics"]["candidate"]
+        if build.get("throughput_per_s") not in {None, candidate["throughput_per_s"]}:
+            yield f"{number}.throughput_per_s", "is another one in its record"
         most_ns = candidate.get("max_ns", build["p50_ns"])
         if not candidate["min_ns"] <= build["p50_ns"] <= most_ns:
             yield f"{number}.p50_ns", "is not among the samples of its record"

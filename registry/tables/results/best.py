@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from registry.scenarios import Scenario
 from registry.states import ToleranceClass
 from registry.tables.repository.mlmodel import MLModel
 from registry.tables.results.build import Build
@@ -9,7 +10,7 @@ from registry.tables.work.target import Target
 
 
 class BestBuild(models.Model):
-    """The best build of a model on a target within a tolerance class.
+    """The best build of a model on a target in a scenario within a tolerance class.
 
     It is of the primary network at the head of the default branch, by the rule of
     :mod:`hpcfair.choice`: the build that a machine of the target loads whose
@@ -23,28 +24,36 @@ class BestBuild(models.Model):
 
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="best_builds")
     target = models.ForeignKey(Target, models.CASCADE, related_name="best_builds")
+    scenario = models.CharField(
+        max_length=16,
+        choices=Scenario.choices,
+        default=Scenario.SINGLE_STREAM,
+        # Processes of an earlier version write rows while a hub is upgraded.
+        db_default=Scenario.SINGLE_STREAM,
+    )
     tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
     build = models.ForeignKey(Build, models.CASCADE, related_name="best_of")
     p50_ns = models.BigIntegerField()
     ratio = models.FloatField()
+    throughput_per_s = models.FloatField(null=True)
     accuracy = models.FloatField(null=True)
     accuracy_reference = models.FloatField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["mlmodel", "target", "tolerance"], name="best_build_unique"
+                fields=["mlmodel", "target", "scenario", "tolerance"], name="best_build_unique"
             )
         ]
         indexes = [
             # The largest gains, of all targets and of one; baselines are left out.
             models.Index(
-                fields=["tolerance", "ratio", "id"],
+                fields=["scenario", "tolerance", "ratio", "id"],
                 condition=models.Q(ratio__lt=1),
                 name="best_build_gain",
             ),
             models.Index(
-                fields=["target", "tolerance", "ratio", "id"],
+                fields=["target", "scenario", "tolerance", "ratio", "id"],
                 condition=models.Q(ratio__lt=1),
                 name="best_build_gain_of_target",
             ),

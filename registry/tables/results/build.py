@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry.ids import sha256_column, uuid_column
+from registry.scenarios import Scenario
 from registry.states import ToleranceClass, Verdict
 from registry.tables.results.graph import Graph
 from registry.tables.results.record import Record
@@ -19,6 +20,9 @@ class Build(Signed):
     ``hpcfair.runtimes`` loads the build's files with ``runtime`` and ``runtime_options``;
     ``provenance`` names the inputs and the tools that made them. The baseline build is the
     published network under the runtime's defaults.
+
+    ``ratio``, ``verdict`` and ``p50_ns`` are of the ``scenario``: one candidate may have a build in
+    each.
     """
 
     uuid = uuid_column()
@@ -33,6 +37,16 @@ class Build(Signed):
     entry_point = models.CharField(max_length=1024)
     tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
     is_baseline = models.BooleanField(default=False)
+    scenario = models.CharField(
+        max_length=16,
+        choices=Scenario.choices,
+        default=Scenario.SINGLE_STREAM,
+        # Processes of an earlier version write rows while a hub is upgraded.
+        db_default=Scenario.SINGLE_STREAM,
+    )
+    # Of a build for many samples: see hpcfair.scenarios.Execution.
+    execution = models.JSONField(null=True)
+    throughput_per_s = models.FloatField(null=True)
     # Set by a newer search; a withdrawn build stays readable.
     withdrawn_at = models.DateTimeField(null=True)
 
@@ -49,7 +63,7 @@ class Build(Signed):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["graph", "target", "config_sha256"],
+                fields=["graph", "target", "scenario", "config_sha256"],
                 condition=Q(withdrawn_at__isnull=True),
                 name="build_config_unique",
             )

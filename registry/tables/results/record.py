@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry.ids import sha256_column
+from registry.scenarios import Scenario
 from registry.states import RecordKind, ToleranceClass, Verdict
 from registry.tables.repository.revision import Revision
 from registry.tables.trust.key import Signed
@@ -25,6 +26,13 @@ class Record(Signed):
     target = models.ForeignKey(Target, models.PROTECT, related_name="records")
     device = models.ForeignKey(Device, models.SET_NULL, null=True, related_name="records")
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="records")
+    scenario = models.CharField(
+        max_length=16,
+        choices=Scenario.choices,
+        default=Scenario.SINGLE_STREAM,
+        # Processes of an earlier version write rows while a hub is upgraded.
+        db_default=Scenario.SINGLE_STREAM,
+    )
     backend = models.CharField(max_length=32)
     tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
     p50_ns = models.BigIntegerField()

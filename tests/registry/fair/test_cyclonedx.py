@@ -187,7 +187,7 @@ def test_a_build_tells_quantiles_throughput_memory_and_energy() -> None:
     values = {one["type"]: one["value"] for one in metrics}
 
     assert values["latency p99 in nanoseconds"] == "1500000"
-    assert values["throughput in runs per second"] == "806.45"
+    assert values["throughput in samples per second"] == "806.45"
     assert values["peak memory in bytes"] == "96468992"
     assert values["energy of a run in joules"] == "0.0425"
     again = _model(MOST)["modelCard"]["quantitativeAnalysis"]["performanceMetrics"][-1]

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from registry.scenarios import Scenario
 from registry.search import index, sampling
 from registry.search.vocabulary import NUMBERS
 from registry.selectors.search.catalogue import catalogue_search
@@ -24,6 +25,7 @@ CLASSES = list(ToleranceClass)
 #: Few values, so that many models have equal ones, at and beside the bounds below.
 NANOSECONDS = [1_000, 2_000, 4_999_999, 5_000_000, 5_000_001, 3 * 10**11]
 RATIOS = [1.0, 0.5, 0.5000000000000001, 1 / 3, 0.1]
+THROUGHPUTS = [None, 0.5, 499.99, 500.0, 500.0000000001, 2e6]
 ACCURACIES = [None, 0.5, 0.949, 0.95, 1.0]
 PARAMETERS = [None, 0, 9_999_999, 10_000_000, 7_000_000_000_000]
 SIZES = [0, 99_999_999, 100_000_000, 2**40]
@@ -32,6 +34,7 @@ BOUNDS = {
     "latency": [("5ms", 5_000_000), ("2us", 2_000), ("300s", 3 * 10**11)],
     "gain": [("2", 2), ("1", 1), ("3x", 3), ("9.5", Fraction(19, 2))],
     "accuracy": [("0.95", Fraction(19, 20)), ("50%", Fraction(1, 2))],
+    "throughput": [("500", 500), ("0.5", Fraction(1, 2)), ("2M", 2_000_000)],
     "parameters": [("10M", 10**7), ("0", 0), ("7T", 7 * 10**12)],
     "size": [("100MB", 10**8), ("1TiB", 2**40)],
     "fair": [("80", 80), ("84%", 84), ("0", 0)],
@@ -98,13 +101,17 @@ def invent(chance: random.Random, number: int) -> Fact:
                     "ratio": chance.choice(RATIOS),
                     "accuracy": chance.choice(ACCURACIES),
                 }
-                BestBuild.objects.create(
-                    mlmodel=row, target=build.target, tolerance=tolerance, build=build, **columns
-                )
+                place = {"mlmodel": row, "target": build.target, "tolerance": tolerance}
+                BestBuild.objects.create(**place, build=build, **columns)
+                throughput = chance.choice(THROUGHPUTS)
+                if throughput is not None:
+                    offline = {"scenario": Scenario.OFFLINE, "throughput_per_s": throughput}
+                    BestBuild.objects.create(**place, build=build, **columns, **offline)
                 speeds[slug, tolerance] = {
                     "latency": Fraction(columns["p50_ns"]),
                     "gain": 1 / Fraction(columns["ratio"]),
                     "accuracy": exact(columns["accuracy"]),
+                    "throughput": exact(throughput),
                 }
     rows.announce(row)
     numbers = {

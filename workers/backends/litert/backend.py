@@ -49,6 +49,10 @@ class LiteRtBackend(BaseBackend):
     def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         return reference_of(network)
 
+    def parallel(self, options: Options) -> tuple[Options, ...]:
+        """Each stream has an interpreter of its own."""
+        return ({**options, "threads": "one"},)
+
     def make(
         self,
         network: Network,

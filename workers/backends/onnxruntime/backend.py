@@ -14,6 +14,9 @@ from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
+#: Options of a session that computes with several threads; ``default`` excludes all others.
+_OF_THREADS = frozenset({"default", "threads", "spinning", "execution"})
+
 
 class OnnxRuntimeBackend(BaseBackend):
     """ONNX files and ORT files; also a :class:`~workers.engine.passes.menu.PassBackend`."""
@@ -54,6 +57,11 @@ class OnnxRuntimeBackend(BaseBackend):
         if options["precision"] == "bfloat16":
             opened_with["bf16_gemm"] = True
         return opened_with
+
+    def parallel(self, options: Options) -> tuple[Options, ...]:
+        """With one thread, a run is computed by the thread that calls it."""
+        others = {name: v for name, v in options.items() if name not in _OF_THREADS}
+        return ({**others, "threads": "one"},)
 
     def menu(self, network: Network, target: TargetSpec) -> Menu:
         return passes.menu_of(optimised_of(network, target))

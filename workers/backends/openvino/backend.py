@@ -51,6 +51,11 @@ class OpenVinoBackend(BaseBackend):
         computed = options.get("rest", "float32") if quantised else precision
         return {**super().runtime_options(options), "precision": computed}
 
+    def parallel(self, options: Options) -> tuple[Options, ...]:
+        """With the hint, OpenVINO divides its threads among the requests."""
+        others = {name: value for name, value in options.items() if name != "threads"}
+        return ({**others, "hint": "throughput"},)
+
     def profile(
         self,
         network: Network,

@@ -52,6 +52,10 @@ class BaseTvmBackend(BaseBackend):
     def default(self, network: Network, target: TargetSpec) -> Options:
         return default_of(network, target)
 
+    def parallel(self, options: Options) -> tuple[Options, ...]:
+        """Each stream has a thread pool of its own."""
+        return ({**options, "threads": "one"},) if "threads" in self.opening else ()
+
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
         from workers.backends.tvm import artefact  # noqa: PLC0415

@@ -156,8 +156,9 @@ class MLModelsView(ApiView):
         """Search the models you may read, by words, filters and numbers.
 
         `latency`, `gain` and `accuracy` are of the best build within `tolerance` (by default
-        `exact`) on the `target`; without a target, each is the best on any target. Comparisons are
-        written as `<5ms`, `>2`, `<=100MB`.
+        `exact`) on the `target`; without a target, each is the best on any target. `throughput` is
+        that of the best build in the scenario `offline`. Comparisons are written as `<5ms`, `>2`,
+        `<=100MB`.
         Facets are counted over all results, each without its own filter. Numbers of large results
         are capped and estimated, and marked so.
         """

@@ -15,6 +15,7 @@ from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.results.acceptance import MinAccuracyField, QueryToleranceField
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, query_of
+from registry.scenarios import Scenario
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.best import BestBuilds, accepted_builds, best_builds
@@ -46,6 +47,9 @@ BUILD_EXAMPLE = {
     "ratio_high": 0.81,
     "verdict": "faster",
     "p50_ns": 812_000,
+    "scenario": "single-stream",
+    "execution": None,
+    "throughput_per_s": None,
     "deviation": {"max_absolute": 1.2e-7, "relative_l2": 3.1e-8},
     "relative_error": 3.1e-8,
     "accuracy": 0.98,
@@ -57,6 +61,17 @@ BUILD_EXAMPLE = {
     "reproduced": True,
     "created_at": "2026-01-02T03:04:05Z",
 }
+
+
+@example({"batch": 16, "streams": "cores"})
+class ExecutionSerializer(serializers.Serializer[Any]):
+    """How a build processes many samples."""
+
+    batch = serializers.IntegerField(min_value=1, help_text="Samples of one run.")
+    streams = serializers.ChoiceField(
+        ["one", "cores"],
+        help_text="Runs at the same time: one, or one for each physical core of the process.",
+    )
 
 
 @example(BUILD_EXAMPLE)
@@ -88,7 +103,18 @@ class BuildSerializer(serializers.Serializer[Any]):
     ratio_low = serializers.FloatField(source="record.ratio_low", allow_null=True)
     ratio_high = serializers.FloatField(source="record.ratio_high", allow_null=True)
     verdict = serializers.ChoiceField(Verdict.choices)
-    p50_ns = serializers.IntegerField()
+    p50_ns = serializers.IntegerField(
+        help_text="Median duration of a run: of one sample, or of a query of several."
+    )
+    scenario = serializers.ChoiceField(
+        Scenario.choices, help_text="What ratio, verdict and duration are of."
+    )
+    execution = serializers.SerializerMethodField(
+        help_text="How many samples are processed; null for a single stream."
+    )
+    throughput_per_s = serializers.FloatField(
+        allow_null=True, help_text="Samples per second; null for a single stream."
+    )
     deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
     relative_error = serializers.SerializerMethodField(help_text=RELATIVE_ERROR)
     accuracy = serializers.FloatField(allow_null=True)
@@ -108,6 +134,11 @@ class BuildSerializer(serializers.Serializer[Any]):
     def get_is_best(self, build: Build) -> bool:
         best: BestBuilds = self.context["best"]
         return build.pk in best.of_class
+
+    @extend_schema_field(ExecutionSerializer(allow_null=True))
+    def get_execution(self, build: Build) -> dict[str, Any] | None:
+        execution: dict[str, Any] | None = build.execution
+        return execution
 
     def get_limit(self, build: Build) -> float | None:
         best: BestBuilds = self.context["best"]
@@ -139,6 +170,9 @@ class BuildQuery(RevisionQuery):
         help_text="Laxest tolerance class, or largest relative error as a number from 0 to 1.",
     )
     min_accuracy = MinAccuracyField(default=None, required=False)
+    scenario = serializers.ChoiceField(
+        Scenario.choices, default=Scenario.SINGLE_STREAM, required=False
+    )
 
 
 def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
@@ -154,12 +188,12 @@ def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
 class BuildsView(ApiView):
     @extend_schema(operation_id="model_builds", parameters=[BuildQuery], responses=BuildsSerializer)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List the builds of a revision within limits: by target, fastest first."""
+        """List the builds of a revision in a scenario within limits: by target, fastest first."""
         query = query_of(request, BuildQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
         target = target_get(query["target"]) if query["target"] else None
-        builds = list(builds_of(revision, target))
+        builds = list(builds_of(revision, target, query["scenario"]))
         tolerance, least = query["tolerance"], query["min_accuracy"]
         if tolerance is not None or least is not None:
             laxest = ToleranceClass.values[-1]

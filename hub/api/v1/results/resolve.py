@@ -22,6 +22,7 @@ from hub.api.v1.results.build import (
 )
 from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
 from hub.api.views import ApiView, body_of
+from registry.scenarios import Scenario
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.best import FasterBuild
@@ -61,6 +62,12 @@ class MachineSerializer(serializers.Serializer[Any]):
 )
 class ResolveSerializer(AcceptanceSerializer):
     revision = serializers.CharField(default=None, allow_null=True)
+    scenario = serializers.ChoiceField(
+        Scenario.choices,
+        default=Scenario.SINGLE_STREAM,
+        help_text="What the build is to be fast at. Without builds that were measured in it, the "
+        "build for a single stream is chosen.",
+    )
     machine = MachineSerializer()
     runtimes = serializers.DictField(
         child=serializers.CharField(max_length=100),
@@ -163,6 +170,7 @@ class ResolveView(ApiView):
                 runtimes=body["runtimes"],
                 tolerance=body["tolerance"],
                 min_accuracy=body["min_accuracy"],
+                scenario=body["scenario"],
             ),
         )
         chosen = answer.choice.build

@@ -134,6 +134,8 @@ def benchmark_of(record: Record, details: MeasurementDetails, backend: str) -> B
         p95_ns=statistics.get("p95_ns"),
         p99_ns=statistics.get("p99_ns"),
         throughput_per_s=statistics.get("throughput_per_s"),
+        scenario=details.protocol.get("scenario"),
+        samples_per_run=details.protocol.get("samples_per_run"),
         peak_memory_bytes=details.memory,
         energy=energy_of(details),
         environment=environment_of(details),

@@ -23,7 +23,7 @@ _SURROUNDINGS = (
 _MACHINE = ("architecture", "processor", "cores", "threads", "memory_bytes", "sockets", "microcode")
 _PROTOCOL = (
     *("scenario", "clock", "order", "processes", "warmup_runs", "runs_per_block", "stop_rule"),
-    *("half_width", "caller_placed"),
+    *("half_width", "caller_placed", "samples_per_run", "batch", "streams", "load"),
 )
 _GROUPS = ("target", "environment", "protocol", "energy", "search", "provenance")
 #: Names in toolchains that are not packages of PyPI.

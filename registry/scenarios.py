@@ -1,0 +1,12 @@
+"""The scenarios of measurements, as choices of columns. No ORM."""
+
+from django.db.models import TextChoices
+
+
+class Scenario(TextChoices):
+    """What a measurement is of, with the values of :mod:`hpcfair.scenarios`."""
+
+    SINGLE_STREAM = "single-stream", "Single stream"
+    MULTI_STREAM = "multi-stream", "Multi-stream"
+    OFFLINE = "offline", "Offline"
+    SERVER = "server", "Server"

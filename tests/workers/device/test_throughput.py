@@ -1,0 +1,66 @@
+"""A search of some length also publishes the builds of the highest throughput."""
+
+from typing import Any
+
+import pytest
+
+from hpcfair.choice import LoadRequest
+from registry.scenarios import Scenario
+from registry.selectors.results.best import best_build
+from registry.states import JobKind, JobState
+from registry.tables import BestBuild, Build, Job, MLModel, User
+from tests.factories import make_mlmodel, readme, tiny_onnx
+from workers.backends.registry import available
+from workers.device import throughput, tune
+from workers.engine.offline import configuration, sweep
+from workers.fleet.probe import ThisMachine
+from workers.jobs import run
+from workers.jobs.device import register
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def brief(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def served(here: ThisMachine, wanted: list[str] | None, forms: Any) -> Any:
+        return available(here.spec, wanted or ["onnxruntime"], forms)
+
+    monkeypatch.setattr(tune, "backends_of", served)
+    monkeypatch.setattr(throughput, "_FROM_S", 1.0)
+    monkeypatch.setattr(throughput, "_SHARE", 10.0)
+    monkeypatch.setattr(configuration, "_PROCESSES", 1)
+    monkeypatch.setattr(configuration, "_ROUNDS", 1)
+    monkeypatch.setattr(sweep, "_LEAST_S", 0.001)
+
+
+def test_builds_of_both_scenarios_are_published_side_by_side(alice: User) -> None:
+    here = register()
+    mlmodel = make_mlmodel(
+        "alice/net", actor=alice, files={"README.md": readme(), "model.onnx": tiny_onnx()}
+    )
+    run.drain([JobKind.INSPECT], here=None)
+    run.drain([JobKind.TUNE], here=here)
+
+    job = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    assert job.result["offline"]
+    baselines = Build.objects.filter(is_baseline=True, withdrawn_at=None).order_by("scenario")
+    offline, single = baselines
+    assert (offline.scenario, single.scenario) == (Scenario.OFFLINE, Scenario.SINGLE_STREAM)
+    protocol = offline.record.document["protocol"]
+    assert (protocol["scenario"], offline.record.scenario) == ("offline", "offline")
+    assert protocol["batch"]["baseline"] == offline.execution["batch"]
+    assert {point["batch"] for point in protocol["sweep"]} == {1, 2, 4, 8, 16, 32, 64}
+    assert offline.throughput_per_s
+    assert single.execution is None
+    scenarios = BestBuild.objects.filter(tolerance="exact").values_list("scenario", flat=True)
+    assert set(scenarios) == {"offline", "single-stream"}
+
+    revision = MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
+    for scenario in (Scenario.OFFLINE, Scenario.SINGLE_STREAM):
+        wish = LoadRequest(
+            here.spec.architecture, here.spec.features, {"onnxruntime"}, "exact", scenario=scenario
+        )
+        chosen = best_build(revision, wish).build
+        assert chosen is not None
+        assert chosen.scenario == scenario

@@ -1,0 +1,164 @@
+"""Measures a candidate of high throughput in rounds with the baseline, in fresh processes."""
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hpcfair.precisions import Tolerance
+from hpcfair.scenarios import OFFLINE, Execution
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.errors import BaselineFailed, CandidateFailed
+from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.measure import PairMeasurement
+from workers.engine.numerics import OutputCheck
+from workers.engine.offline.ports import QuerySession
+from workers.engine.offline.rows import QueryRows
+from workers.engine.offline.subjects import Variant
+from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
+from workers.engine.rounds import Rounds, StopRule
+from workers.engine.types import SampleQuery
+
+#: Fresh processes of each side, and rounds in each.
+_PROCESSES, _ROUNDS = 3, 3
+#: Relative half-width of the ratio's interval at which a process stops.
+_HALF_WIDTH = 0.01
+#: Queries of a session before its first round.
+_WARMUP_RUNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineConfiguration:
+    """A way to open a build, with its best point and all points that were measured."""
+
+    variant: Variant
+    point: ThroughputPoint
+    points: tuple[ThroughputPoint, ...]
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Class of the build."""
+        return self.variant.build.tolerance
+
+    @property
+    def execution(self) -> Execution:
+        """Batch and streams of the best point."""
+        return Execution(self.point.batch, self.variant.streams)
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineMeasurement:
+    """A configuration's result: the configuration is that of ``confirmed.trial``."""
+
+    confirmed: ConfirmedResult
+    execution: Execution
+
+
+def measure_configuration(
+    context: EvaluationContext,
+    rows: QueryRows,
+    sweep: BatchSweep,
+    baseline: OfflineConfiguration,
+    configuration: OfflineConfiguration,
+    seconds: float,
+) -> OfflineMeasurement:
+    """Measure a configuration against the baseline at its best batch, on equal queries.
+
+    ``seconds`` caps all processes together; each has a round or more in any case.
+
+    Raises CandidateFailed, WrongOutput: it does not run, or its outputs are beyond the limits of
+    its class; BaselineFailed.
+    """
+    ours, theirs = configuration.point, baseline.point
+    samples = sweep.samples(ours.batch * ours.streams, theirs.batch, per_s=theirs.throughput_per_s)
+    rule = StopRule(_HALF_WIDTH, max(seconds, 0.0) / _PROCESSES, rounds=_ROUNDS)
+    rounds = Rounds(counters=context.device.counters)
+    checked: OutputCheck | None = None
+    for process in range(_PROCESSES):
+        with ExitStack() as stack:
+            candidate = _open(context, rows, configuration, "candidate", stack)
+            candidate.query(sweep.query(samples, ours.batch, ours.streams))
+            if checked is None:
+                checked = _check(context, rows, candidate, configuration.tolerance)
+            opposite = _open_baseline(
+                context, rows, baseline, sweep.query(samples, theirs.batch, 1), stack
+            )
+            candidate.time(1, _WARMUP_RUNS - 1)
+            PairMeasurement(
+                rounds,
+                opposite,
+                candidate,
+                context.clock,
+                process=process,
+                typical_s={
+                    "baseline": samples / theirs.throughput_per_s,
+                    "candidate": samples / ours.throughput_per_s,
+                },
+            ).measure(rule)
+    assert checked is not None  # noqa: S101  the first process has set it
+    measured = rounds.measurement(rule)
+    protocol = {**measured.protocol, **_protocol(baseline, configuration, samples)}
+    trial = replace(
+        configuration.variant.trial,
+        candidate=configuration.variant.candidate(ours.batch),
+        proposed_by=OFFLINE,
+        build=configuration.variant.build,
+    )
+    confirmed = ConfirmedResult(
+        trial, configuration.variant.build, replace(measured, protocol=protocol), checked
+    )
+    return OfflineMeasurement(confirmed, configuration.execution)
+
+
+def _protocol(
+    baseline: OfflineConfiguration, configuration: OfflineConfiguration, samples: int
+) -> dict[str, Any]:
+    """Members of ``protocol`` of ``hpcfair.bench/1``."""
+    ours, theirs = configuration.point, baseline.point
+    own = () if configuration is baseline else configuration.points
+    return {
+        "scenario": OFFLINE,
+        "samples_per_run": samples,
+        "batch": {"baseline": theirs.batch, "candidate": ours.batch},
+        "streams": {"baseline": theirs.streams, "candidate": ours.streams},
+        "sweep": [point.as_dict() for point in (*baseline.points, *own)],
+        "warmup_runs": _WARMUP_RUNS,
+    }
+
+
+def _check(
+    context: EvaluationContext, rows: QueryRows, session: QuerySession, tolerance: Tolerance
+) -> OutputCheck:
+    """Check a build run by run, as in a search, and on a query."""
+    checked = context.compare(session)
+    context.require(checked, tolerance)
+    rows.require(session.answer(), tolerance, context.baseline_deviation)
+    return checked
+
+
+def _open(
+    context: EvaluationContext,
+    rows: QueryRows,
+    configuration: OfflineConfiguration,
+    role: str,
+    stack: ExitStack,
+) -> QuerySession:
+    backend, build = configuration.variant.trial.candidate.backend, configuration.variant.build
+    session = stack.enter_context(closing(context.device.open(backend, build, role, rows.inputs)))
+    assert isinstance(session, QuerySession)  # noqa: S101  the exploration has seen it
+    return session
+
+
+def _open_baseline(
+    context: EvaluationContext,
+    rows: QueryRows,
+    baseline: OfflineConfiguration,
+    query: SampleQuery,
+    stack: ExitStack,
+) -> QuerySession:
+    try:
+        session = _open(context, rows, baseline, "baseline", stack)
+        session.query(query)
+        session.time(1, _WARMUP_RUNS - 1)
+    except CandidateFailed as error:
+        raise BaselineFailed(error.outcome, str(error)) from error
+    return session

@@ -1,0 +1,114 @@
+"""Measures the throughput of a build over batches and streams, few runs each."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, lcm
+from typing import Any
+
+import numpy as np
+
+from hpcfair.measurement.types import Side
+from hpcfair.scenarios import BATCHES
+from workers.engine.clock import Clock
+from workers.engine.offline.ports import QuerySession
+from workers.engine.types import SampleQuery
+
+#: Least duration of a query, and most samples of one: a timer tick must not decide it.
+_LEAST_S, _MOST_SAMPLES = 0.05, 4096
+#: Runs of a point after the first, as long as they take no more than this.
+_MORE_RUNS, _MORE_S = 2, 0.5
+#: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
+#: for the first four shapes.
+_COARSE = (1, 8, 32)
+#: Share of the best throughput so far below which a build is given up after its first batches.
+_HOPELESS = 0.6
+#: The smallest batch within this share of the best throughput is used: it returns sooner.
+_EQUAL = 0.98
+#: The baseline's batches within this share of its best are measured again.
+_CLOSE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputPoint:
+    """Throughput of a side with a batch and a number of streams."""
+
+    side: Side
+    batch: int
+    streams: int
+    throughput_per_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As an entry of ``protocol.sweep`` of ``hpcfair.bench/1``."""
+        return asdict(self)
+
+
+class BatchSweep:
+    """Measures points.
+
+    Args:
+        largest_batch: Most samples of a batch.
+        sample_s: Rough duration of one sample.
+        by_row: Whether a sample is a row of the inputs; else only batches of one are possible.
+    """
+
+    def __init__(self, clock: Clock, largest_batch: int, sample_s: float, *, by_row: bool) -> None:
+        self._clock = clock
+        self._sample_s = sample_s
+        self._by_row = by_row
+        self.batches = [each for each in BATCHES if each <= largest_batch and (by_row or each == 1)]
+
+    def of_baseline(self, session: QuerySession) -> list[ThroughputPoint]:
+        """Points of all batches; of each, the last one counts."""
+        points = [self._point(session, "baseline", batch, 1) for batch in self.batches]
+        limit = _CLOSE * max(point.throughput_per_s for point in points)
+        close = [point.batch for point in points if point.throughput_per_s >= limit]
+        if len(close) > 1:
+            points += [self._point(session, "baseline", batch, 1) for batch in close]
+        return points
+
+    def of_candidate(
+        self, session: QuerySession, streams: int, best: float, deadline: float
+    ) -> list[ThroughputPoint]:
+        """Points of a build, as long as they may reach the throughput ``best`` and the clock is
+        before ``deadline``."""
+        points: list[ThroughputPoint] = []
+        for batch in (each for each in _COARSE if each in self.batches):
+            points.append(self._point(session, "candidate", batch, streams))
+            if self._clock.monotonic() > deadline:
+                return points
+            if points[1:] and chosen(points).throughput_per_s < _HOPELESS * best:
+                return points
+        neighbour = 2 * chosen(points).batch
+        if neighbour in self.batches:
+            points.append(self._point(session, "candidate", neighbour, streams))
+        return points
+
+    def samples(self, *units: int, per_s: float) -> int:
+        """Samples of a query that consists of whole units and lasts long enough at a throughput of
+        ``per_s``."""
+        unit = lcm(*units)
+        least = min(_MOST_SAMPLES, ceil(_LEAST_S * per_s))
+        return unit * max(1, ceil(least / unit))
+
+    def query(self, samples: int, batch: int, streams: int) -> SampleQuery:
+        """A query of this network."""
+        return SampleQuery(samples, batch, streams, self._by_row)
+
+    def _point(
+        self, session: QuerySession, side: Side, batch: int, streams: int
+    ) -> ThroughputPoint:
+        samples = self.samples(batch * streams, per_s=1 / self._sample_s)
+        session.query(self.query(samples, batch, streams))
+        runs_ns = list(session.time(1, 1).samples_ns)
+        if runs_ns[0] * _MORE_RUNS <= _MORE_S * 1e9:
+            runs_ns += session.time(_MORE_RUNS, 0).samples_ns
+        return ThroughputPoint(side, batch, streams, 1e9 * samples / float(np.median(runs_ns)))
+
+
+def chosen(points: Sequence[ThroughputPoint]) -> ThroughputPoint:
+    """The point with the smallest batch that is practically the fastest. Of points of one batch and
+    number of streams, the last counts."""
+    latest = {(point.batch, point.streams): point for point in points}
+    limit = _EQUAL * max(point.throughput_per_s for point in latest.values())
+    fast = [point for point in latest.values() if point.throughput_per_s >= limit]
+    return min(fast, key=lambda point: (point.batch * point.streams, -point.throughput_per_s))
