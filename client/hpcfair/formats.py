@@ -150,6 +150,22 @@ _MISTAKEN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"<", "a web page or another XML file"),
     (b"{", "a JSON file"),
 )
+#: Globals of the pickles that ``torch.save`` writes for plain tensors: loading them runs no code of
+#: the file's author.
+TENSOR_GLOBALS: Final = frozenset(
+    {
+        *("collections OrderedDict", "torch Size", "torch device"),
+        *("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"),
+        *(
+            f"torch {kind}Storage"
+            for kind in (
+                *("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"),
+                *("BFloat16", "ComplexFloat", "ComplexDouble", "Untyped"),
+            )
+        ),
+        "torch.storage UntypedStorage",
+    }
+)
 #: Number of first bytes that :func:`mistake_in` looks at.
 START_BYTES: Final = max(len(start) for start, _ in _MISTAKEN)
 #: Formats that can be a revision's network, in order of preference.

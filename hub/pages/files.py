@@ -10,6 +10,7 @@ from hub.pages.frame import frame, repository_page
 from registry.selectors.repository.folder import folder_get
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import file_get, pulls_of, revision_along, text_of
+from registry.selectors.repository.weights import weights_of
 from registry.tables import MLModel
 from registry.validation.texts import unseen
 
@@ -33,7 +34,7 @@ def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 
 @repository_page
 def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
-    """A file: digests, and a preview of texts and images."""
+    """A file: digests, a preview of texts and images, and facts of weights."""
     name, revision, path = revision_along(mlmodel, place.rstrip("/"))
     context = frame(request, mlmodel, tab="files", revision=revision, revision_name=name)
     row = file_get(revision, path)
@@ -43,6 +44,7 @@ def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
         # Binary files may happen to be valid UTF-8.
         context["text"] = None if text is None or unseen(text, but="\t\n\f\r") else text
         context["is_image"] = path.lower().endswith(_IMAGES)
+        context["weights"] = weights_of(row)
     return render(request, "mlmodel/file.html", context)
 
 

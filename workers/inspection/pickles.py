@@ -13,23 +13,10 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
+from hpcfair.formats import TENSOR_GLOBALS
 from workers.inspection.interface import Unusable
 
 MAX_MEMBERS = 200_000
-_TENSOR_GLOBALS = frozenset(
-    {
-        *("collections OrderedDict", "torch Size", "torch device"),
-        *("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"),
-        *(
-            f"torch {kind}Storage"
-            for kind in (
-                *("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"),
-                *("BFloat16", "ComplexFloat", "ComplexDouble", "Untyped"),
-            )
-        ),
-        "torch.storage UntypedStorage",
-    }
-)
 #: Opcodes that obtain a callable without naming it in the opcode itself.
 _HIDDEN = frozenset({"STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"})
 _TENSOR_FILE = re.compile(
@@ -95,7 +82,7 @@ def check_pickle(stream: IO[bytes]) -> None:
     for opcode, argument, _ in pickletools.genops(stream):
         if opcode.name in _HIDDEN:
             raise Unusable(f"a pickle in it hides what it imports ({opcode.name})")
-        if opcode.name == "GLOBAL" and argument not in _TENSOR_GLOBALS:
+        if opcode.name == "GLOBAL" and argument not in TENSOR_GLOBALS:
             raise Unusable(f"a pickle in it would import {argument!r}")
 
 

@@ -24,6 +24,7 @@ from registry.states import RepositoryKind
 from registry.tables import Blob, Revision
 from registry.validation.labels import LIBRARY_FILES
 from registry.validation.texts import unseen
+from registry.weightsfiles.safetensors import BITS
 
 #: Files that :func:`config_of` reads.
 CONFIG_PATHS = ("config.json", "tokenizer_config.json", "model_index.json")
@@ -44,14 +45,6 @@ _MOST_TEMPLATE = 20_000
 _SPECIAL_TOKENS = tuple(
     f"{name}_token" for name in ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
 )
-#: Bits of one value of a safetensors type, see the format's description.
-_BITS = {
-    **dict.fromkeys(["F4"], 4),
-    **dict.fromkeys(["BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0"], 8),
-    **dict.fromkeys(["I16", "U16", "F16", "BF16"], 16),
-    **dict.fromkeys(["I32", "U32", "F32"], 32),
-    **dict.fromkeys(["I64", "U64", "F64", "C64"], 64),
-}
 
 
 def described_blobs(revision: Revision) -> dict[str, Blob]:
@@ -185,9 +178,9 @@ def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
     for tensor in header.values():
         match tensor:
             case {"dtype": str(dtype), "data_offsets": [int(begin), int(end)]}:
-                if dtype not in _BITS or not 0 <= begin <= end <= size_bytes:
+                if dtype not in BITS or not 0 <= begin <= end <= size_bytes:
                     return ()
-                counts[dtype] = counts.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
+                counts[dtype] = counts.get(dtype, 0) + (end - begin) * 8 // BITS[dtype]
             case _:
                 return ()
     return tuple(counts.items())

@@ -1,5 +1,8 @@
 """Looking through the files of a revision, and at what a commit changed."""
 
+import json
+import struct
+
 import pytest
 from django.test import Client
 
@@ -119,3 +122,25 @@ def test_the_old_name_of_what_was_moved_leads_to_the_new_one(
     answer = client.get(f"{ROOT}/tree/main?page=1")
     assert answer.status_code == 302
     assert answer["Location"] == "/charlie/stars/tree/main?page=1"
+
+
+def test_a_file_of_weights_states_what_it_holds(
+    client: Client, galaxy: MLModel, charlie: User
+) -> None:
+    header = json.dumps(
+        {"<w>": {"dtype": "BF16", "shape": [3, 2], "data_offsets": [0, 12]}}
+    ).encode()
+    files = {
+        "model.safetensors": struct.pack("<Q", len(header)) + header + bytes(12),
+        "broken.safetensors": struct.pack("<Q", 2**40) + header,
+        "model.pkl": b"\x80\x02cos\nsystem\n.",
+    }
+    commit_files(galaxy, files, actor=charlie)
+
+    page = text(client, f"{ROOT}/blob/main/model.safetensors")
+    assert "BF16" in page
+    assert "&lt;w&gt;" in page
+    assert "3 × 2" in page
+    broken = text(client, f"{ROOT}/blob/main/broken.safetensors")
+    assert "its header has 1,099,511,627,776 bytes" in broken
+    assert "imports os.system" in text(client, f"{ROOT}/blob/main/model.pkl")
