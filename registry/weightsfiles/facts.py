@@ -15,7 +15,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class StoredTensor:
     """One stored array. ``dtype`` is spelled as in the format."""
 
     name: str
@@ -54,7 +54,7 @@ class WeightsFacts:
     format: str
     tensors: int | None = None
     shares: tuple[TypeShare, ...] = ()
-    listed: tuple[Tensor, ...] = ()
+    listed: tuple[StoredTensor, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     findings: tuple[str, ...] = field(default=())
 
@@ -66,7 +66,7 @@ class WeightsFacts:
 
 def facts_of(
     name: str,
-    tensors: Sequence[Tensor],
+    tensors: Sequence[StoredTensor],
     metadata: Iterable[tuple[str, object]] = (),
     findings: Iterable[str] = (),
 ) -> WeightsFacts:

@@ -40,7 +40,7 @@ _HIDING = frozenset({"EXT1", "EXT2", "EXT4"})
 
 
 @dataclass(slots=True)
-class Scan:
+class PickleScan:
     """Result of scans, in place."""
 
     imports: set[str] = field(default_factory=set)
@@ -56,14 +56,14 @@ def read(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
         Unreadable: it is neither.
     """
     if _start(stream) != _ZIP:
-        scan = Scan()
+        scan = PickleScan()
         _scan(stream.read(_MOST_BYTES + 1), scan)
         return _facts(NAME, [], scan)
     with open_archive(stream, size_bytes) as archive:
         names = [name for name in archive.namelist() if name.endswith((".pkl", ".pickle"))]
         if not names:
             raise Unreadable("Its archive holds no pickle.")
-        scan = Scan(is_complete=len(names) <= _MOST_MEMBERS)
+        scan = PickleScan(is_complete=len(names) <= _MOST_MEMBERS)
         for name in names[:_MOST_MEMBERS]:
             _scan(read_member(archive, name, _MOST_BYTES + 1), scan)
         return _facts("PyTorch archive", [("members", len(archive.namelist()))], scan)
@@ -81,8 +81,8 @@ def _start(stream: BinaryIO) -> bytes:
     return start
 
 
-def _scan(data: bytes, scan: Scan) -> None:
-    """Scan up to five pickles that follow each other. Raises Unreadable if the first is none."""
+def _scan(data: bytes, scan: PickleScan) -> None:
+    """PickleScan up to five pickles that follow each other. Raises Unreadable if the first is none."""
     stream = BytesIO(data)
     for number in range(_MOST_PICKLES):
         try:
@@ -99,7 +99,7 @@ def _scan(data: bytes, scan: Scan) -> None:
             return
 
 
-def _scan_one(stream: BytesIO, scan: Scan) -> None:
+def _scan_one(stream: BytesIO, scan: PickleScan) -> None:
     #: The last pushed values, where they are texts that an import may name.
     pushed: list[str | None] = [None, None]
     memo: dict[int, str | None] = {}
@@ -123,7 +123,7 @@ def _scan_one(stream: BytesIO, scan: Scan) -> None:
         del pushed[:-2]
 
 
-def _note(name: str, argument: object, texts: list[str | None], scan: Scan) -> None:
+def _note(name: str, argument: object, texts: list[str | None], scan: PickleScan) -> None:
     if name in {"GLOBAL", "INST"}:
         scan.imports.add(str(argument))
     elif name == "STACK_GLOBAL" and all(texts):
@@ -132,7 +132,7 @@ def _note(name: str, argument: object, texts: list[str | None], scan: Scan) -> N
         scan.hiding.add(name)
 
 
-def _facts(name: str, metadata: Iterable[tuple[str, object]], scan: Scan) -> WeightsFacts:
+def _facts(name: str, metadata: Iterable[tuple[str, object]], scan: PickleScan) -> WeightsFacts:
     unknown = sorted(scan.imports - _SAFE)
     findings = []
     if unknown:
