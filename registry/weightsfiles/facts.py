@@ -15,7 +15,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredTensor:
+class HeaderTensor:
     """One stored array. ``dtype`` is spelled as in the format."""
 
     name: str
@@ -54,7 +54,7 @@ class WeightsFacts:
     format: str
     tensors: int | None = None
     shares: tuple[TypeShare, ...] = ()
-    listed: tuple[StoredTensor, ...] = ()
+    listed: tuple[HeaderTensor, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     findings: tuple[str, ...] = field(default=())
 
@@ -66,7 +66,7 @@ class WeightsFacts:
 
 def facts_of(
     name: str,
-    tensors: Sequence[StoredTensor],
+    tensors: Sequence[HeaderTensor],
     metadata: Iterable[tuple[str, object]] = (),
     findings: Iterable[str] = (),
 ) -> WeightsFacts:

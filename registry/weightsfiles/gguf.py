@@ -14,7 +14,7 @@ import math
 import struct
 from typing import Any, BinaryIO
 
-from registry.weightsfiles.facts import StoredTensor, Unreadable, WeightsFacts, facts_of
+from registry.weightsfiles.facts import HeaderTensor, Unreadable, WeightsFacts, facts_of
 
 NAME = "GGUF"
 #: Vocabularies are part of the header.
@@ -124,7 +124,7 @@ class _Cursor:
             raise Unreadable(f"An entry has the unknown type {kind}.")
         return self.number(_NUMBERS[kind])
 
-    def tensor(self) -> tuple[StoredTensor, int]:
+    def tensor(self) -> tuple[HeaderTensor, int]:
         """A tensor, and the place of its data."""
         name, rank = self.string(), self.number("I")
         if rank > _MOST_RANK:
@@ -133,7 +133,7 @@ class _Cursor:
         kind, offset = self.number("I"), self.number("Q")
         dtype, values, block_bytes = TYPES.get(kind, (f"type {kind}", 1, 0))
         size_bytes = -(-math.prod(sizes) // values) * block_bytes
-        return StoredTensor(name, dtype, tuple(reversed(sizes)), size_bytes), offset
+        return HeaderTensor(name, dtype, tuple(reversed(sizes)), size_bytes), offset
 
     def _array(self) -> str:
         kind, count = self.number("I"), self.number("Q")

@@ -82,7 +82,7 @@ def _start(stream: BinaryIO) -> bytes:
 
 
 def _scan(data: bytes, scan: PickleScan) -> None:
-    """PickleScan up to five pickles that follow each other. Raises Unreadable if the first is none."""
+    """Scan up to five pickles that follow each other. Raises Unreadable if the first is none."""
     stream = BytesIO(data)
     for number in range(_MOST_PICKLES):
         try:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from registry.weightsfiles.archives import open_archive, read_json, read_member
-from registry.weightsfiles.facts import StoredTensor, Unreadable, WeightsFacts, facts_of, printable
+from registry.weightsfiles.facts import HeaderTensor, Unreadable, WeightsFacts, facts_of, printable
 
 _MOST_JSON_BYTES = 16 * 2**20
 _MOST_DEPTH = 50
@@ -23,7 +23,7 @@ def read_pt2(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
             raise Unreadable("Its archive is not one of torch.export.")
         version = read_member(archive, members["archive_version"], 20).decode("utf-8", "replace")
         models = [name for name in members if name.startswith("models/")]
-        tensors: list[StoredTensor] = []
+        tensors: list[HeaderTensor] = []
         for inner, name in members.items():
             if inner.startswith("data/weights/") and inner.endswith("_config.json"):
                 tensors += _weights(read_json(archive, name, _MOST_JSON_BYTES))
@@ -31,7 +31,7 @@ def read_pt2(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
     return facts_of("exported PyTorch program", tensors, metadata)
 
 
-def _weights(config: Mapping[str, Any]) -> Iterator[StoredTensor]:
+def _weights(config: Mapping[str, Any]) -> Iterator[HeaderTensor]:
     described = config.get("config")
     for name, entry in described.items() if isinstance(described, dict) else ():
         match entry:
@@ -43,8 +43,8 @@ def _weights(config: Mapping[str, Any]) -> Iterator[StoredTensor]:
         if len(shape) != len(sizes):
             raise Unreadable(f"The weight {name!r:.100} has an impossible shape.")
         dtype, size_bytes = _TYPES.get(code, (f"type {code}", 0))
-        tensor = StoredTensor(name, dtype, shape, 0)
-        yield StoredTensor(name, dtype, shape, tensor.elements * size_bytes)
+        tensor = HeaderTensor(name, dtype, shape, 0)
+        yield HeaderTensor(name, dtype, shape, tensor.elements * size_bytes)
 
 
 def read_keras(stream: BinaryIO, size_bytes: int) -> WeightsFacts:

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from registry.weightsfiles.facts import StoredTensor, Unreadable, WeightsFacts, facts_of
+from registry.weightsfiles.facts import HeaderTensor, Unreadable, WeightsFacts, facts_of
 
 NAME = "safetensors"
 #: The format's own limit.
@@ -51,7 +51,7 @@ def read(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
     names = [name for name, _ in pairs]
     findings = [] if len(set(names)) == len(names) else ["A name occurs twice in the header."]
     data_bytes = size_bytes - 8 - length
-    tensors: list[StoredTensor] = []
+    tensors: list[HeaderTensor] = []
     ranges: list[tuple[int, int]] = []
     for name, described in pairs:
         if name == "__metadata__":
@@ -91,7 +91,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(pair, tuple) for pair in value)
 
 
-def _tensor(name: str, described: Any, data_bytes: int) -> tuple[StoredTensor, tuple[int, int]]:
+def _tensor(name: str, described: Any, data_bytes: int) -> tuple[HeaderTensor, tuple[int, int]]:
     fields = dict(described) if _is_object(described) else {}
     match fields:
         case {"dtype": str(dtype), "shape": [*shape], "data_offsets": [int(begin), int(end)]}:
@@ -107,7 +107,7 @@ def _tensor(name: str, described: Any, data_bytes: int) -> tuple[StoredTensor, t
     elements = math.prod(shape)
     if elements * BITS[dtype] != (end - begin) * 8:
         raise Unreadable(f"has {elements:,} values of {dtype}, but {end - begin:,} bytes")
-    return StoredTensor(name, dtype, tuple(shape), end - begin), (begin, end)
+    return HeaderTensor(name, dtype, tuple(shape), end - begin), (begin, end)
 
 
 def _gaps(ranges: list[tuple[int, int]], data_bytes: int) -> Iterator[str]:
