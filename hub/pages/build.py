@@ -12,6 +12,7 @@ from hub.pages.views import page
 from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.selectors.results.build import build_get
+from registry.selectors.results.mixedprecision import mixed_precision
 from registry.selectors.results.nodetime import baseline_of, node_times
 from registry.selectors.results.profile import profile_of, summary
 from registry.selectors.results.reproduction import history
@@ -39,6 +40,7 @@ def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
     context: dict[str, Any] = {
         "build": row,
         "mlmodel": row.graph.revision.mlmodel,
+        "mixed": mixed_precision(row),
         "reproductions": list(history(row)[:_REPRODUCTIONS]),
     }
     try:

@@ -25,6 +25,7 @@ from registry.errors import NotFound
 from registry.selectors.analysis.networkwork import work_of
 from registry.selectors.analysis.performance import Group, Performance, performance_of
 from registry.selectors.analysis.profiledbuild import chosen_build, profiled_builds
+from registry.selectors.results.mixedprecision import mixed_precision
 from registry.selectors.results.profile import profile_of
 from registry.tables import Build, MLModel, Record
 
@@ -60,6 +61,7 @@ def performance(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     context |= {
         "performance": subject,
         "build": build,
+        "mixed": mixed_precision(build),
         "builds": [one for one in builds if one.target_id == build.target_id],
         "targets": sorted({one.target.slug for one in builds}),
         "measured": _measured(build),

@@ -104,6 +104,12 @@ def percent(share: float) -> str:
 
 
 @register.filter
+def error_share(error: float) -> str:
+    """A relative error, to two digits: 0.0084 -> ``0.84 %``."""
+    return f"{error * 100:.2g} %"
+
+
+@register.filter
 def share_of_largest(share: float) -> str:
     """A largest relative error -> ``0.012 % of the largest output``."""
     shown = f"{share * 100:.2g} %" if share == 0 or share >= 1e-6 else f"{share:.1e}"

@@ -145,6 +145,31 @@ def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None
     assert "No profile" in text(client, f"/builds/{baseline.uuid}")
 
 
+def test_the_layers_of_a_build_of_mixed_precision_are_listed(client: Client, tuned: Tuned) -> None:
+    _, faster = Build.objects.order_by("-is_baseline")
+    pages = (f"/builds/{faster.uuid}", f"/alice/stars/perf?build={faster.uuid}")
+    assert all("Precision of each layer" not in text(client, page) for page in pages)
+    rows = [("stem", "float32", 0.0, 0.0), ("<i>head", "int8", 0.0042, 1.5e-5)]
+    faster.candidate["options"]["precision"] = "mixed"
+    faster.provenance["mixed_precision"] = {
+        "limit": 0.01,
+        "error": 0.0084,
+        "layers": [
+            {"nodes": [node], "precision": precision, "error": error, "saved_s": saved}
+            for node, precision, error, saved in rows
+        ],
+    }
+    faster.save(update_fields=["candidate", "provenance"])
+    for page in pages:
+        panel = text(client, page).partition('id="precisions"')[2].partition("</section>")[0]
+        assert "at most 1 %; 0.84 % is expected" in panel
+        for cell in (">stem<", ">&lt;i&gt;head<", ">int8 1<", ">0.42 %<", ">+15.0 µs<"):
+            assert cell in panel
+    faster.provenance["mixed_precision"]["layers"][0]["error"] = "nan"
+    faster.save(update_fields=["provenance"])
+    assert all("Precision of each layer" not in text(client, page) for page in pages)
+
+
 def test_a_broken_file_is_explained_on_the_model_page(client: Client, galaxy: MLModel) -> None:
     fail_inspection(galaxy)
     page = text(client, "/lab/galaxy-cnn")
