@@ -1,10 +1,10 @@
 """Many columns of numbers as points in a plane, with figures that say how far to trust it."""
 
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from registry.statistics.ranks import spearman
 
@@ -63,7 +63,9 @@ def neighbour_agreement(points: Numbers, values: Numbers, k: int = NEIGHBOURS) -
     """
     if len(points) < k + 2:
         return None
-    _, nearest = cKDTree(points).query(points, k + 1)
+    # Imported here, because the package takes a fifth of a hub process's start.
+    spatial = import_module("scipy.spatial")
+    _, nearest = spatial.cKDTree(points).query(points, k + 1)
     own = np.arange(len(points))[:, None]
     # Of several points at one place, the own one may be anywhere in the list, or missing.
     is_other = nearest != own
