@@ -54,6 +54,7 @@ def main() -> int:
         "HPCFAIR_SCHEDULE_SECONDS": str(arguments.schedule_s),
         # No study is about compiler passes.
         "HPCFAIR_PASSES_SECONDS": "0",
+        "HPCFAIR_IDLE_SEARCHES": "0",
     }
     shutil.rmtree(folder / "hub", ignore_errors=True)
     try:

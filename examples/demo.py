@@ -62,6 +62,7 @@ def main() -> int:
             "HPCFAIR_SCHEDULE_SECONDS": "0",
             "HPCFAIR_ABLATION_SECONDS": "0",
             "HPCFAIR_PASSES_SECONDS": "0",
+            "HPCFAIR_IDLE_SEARCHES": "0",
             "HPCFAIR_ROOFS_SECONDS": "0",
         }
         with embedded_hub(

@@ -13,7 +13,7 @@ states the resulting bound on waiting times.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import ceil, log, sqrt
+from math import ceil, log, log2, sqrt
 
 #: Accounts younger than this share the share of one account, so that registering many accounts
 #: gains nothing against accounts that exist.
@@ -25,6 +25,8 @@ _MOST_SIZE_S = 3600.0
 _MOST_STUDY_S = 4 * 3600.0
 _LEAST_CHANCE = 0.01
 _PRIORITY_S = 60.0
+#: Seconds of rank for each doubling of a model's downloads, and for all of them.
+_DEMAND_S, _MOST_DEMAND_S = 300.0, 3600.0
 #: How far behind the first job of a flow a job may be that a device prefers because it has its
 #: files: seconds of rank, and number of jobs.
 AFFINITY_S = 300.0
@@ -83,7 +85,12 @@ def level_of(priority: int) -> int:
 
 
 def rank(
-    *, submitted_at: datetime, priority: int, estimate_s: float, chance: float | None = None
+    *,
+    submitted_at: datetime,
+    priority: int,
+    estimate_s: float,
+    chance: float | None = None,
+    downloads: int = 0,
 ) -> float:
     """Position of a job within its flow; the smallest is next.
 
@@ -94,13 +101,16 @@ def rank(
         chance: For background jobs: the probability that it improves its network, 0 to 1. Its size
             is then the seconds that an improvement is expected to take, ``estimate_s / chance``,
             and adds at most four hours.
+        downloads: For jobs of the hub: those of the model. Each doubling is worth five minutes, an
+            hour at most.
     """
     if chance is None:
         size_s = min(_MOST_SIZE_S, _SIZE_WEIGHT * estimate_s)
     else:
         seconds = estimate_s / max(_LEAST_CHANCE, chance)
         size_s = min(_MOST_STUDY_S, _SIZE_WEIGHT * seconds)
-    return submitted_at.timestamp() + _PRIORITY_S * priority + size_s
+    demand_s = min(_MOST_DEMAND_S, _DEMAND_S * log2(1 + downloads))
+    return submitted_at.timestamp() + _PRIORITY_S * priority + size_s - demand_s
 
 
 def improvement_chance(*, improved: int, ended: int, total: int) -> float:

@@ -202,6 +202,14 @@ PASSES_S = _work.integer(
     about="Seconds of a study of compiler passes, which runs in the background for the first "
     "networks of an architecture class; 0: none.",
 )
+IDLE_SEARCHES = _work.integer(
+    "HPCFAIR_IDLE_SEARCHES",
+    4,
+    low=0,
+    high=20,
+    about="Further searches of a downloaded model on a target whose devices have nothing else to "
+    "do, each longer than the one before and for four times as many downloads; 0: none.",
+)
 ASSESS_DAYS = _work.integer(
     "HPCFAIR_ASSESS_DAYS",
     7,

@@ -32,8 +32,10 @@ SECRET_KEY = "testing-only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
 # Tests look at a page right after they changed it.
 SHARED_PAGES_S = 0.0
-# No periodic assessment, pass study, schedule study or roofs, except in tests of these.
+# No periodic assessment, pass study, schedule study, search on an idle device or roofs, except in
+# tests of these.
 ASSESS_DAYS = 0
+IDLE_SEARCHES = 0
 ROOFS_S = 0
 PASSES_S = 0
 ABLATION_S = 0

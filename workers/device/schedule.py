@@ -10,6 +10,7 @@ from workers.backends.normalform import NORMALISER
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
+from workers.device.background import progress_of
 from workers.device.errors import JobFailure
 from workers.device.network import formats_of, network_of
 from workers.device.ports import DeviceSettings, Hub
@@ -19,7 +20,6 @@ from workers.device.workspace import workspace
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.normalform import make_normal_form, read_paths
-from workers.engine.ports import PhaseTime
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Network, canonical_json
@@ -141,12 +141,6 @@ def _search(
         anchors = sorted({task.anchor for task in tasks})
         principles = hub.read("principles", anchors=anchors)
 
-    def progress(
-        phase: str, done: int, total: int | None, message: str, phase_time: PhaseTime | None = None
-    ) -> None:
-        hub.progress(phase, done, total, message, phase_time)
-        hub.give_way()
-
     with TvmSchedules(
         target_of(here.spec),
         limits=limits,
@@ -157,7 +151,7 @@ def _search(
         device=other_machine(here),
         principles=principles,
     ) as compiler:
-        return tune_schedules(tasks, compiler, store, budget, progress=progress)
+        return tune_schedules(tasks, compiler, store, budget, progress=progress_of(hub))
 
 
 def _limits(settings: DeviceSettings) -> Limits:

@@ -9,6 +9,7 @@ from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import GraphFacts, JobTicket
 from workers.backends.normalform import NORMALISER
 from workers.backends.registry import reference_for
+from workers.device.background import progress_of
 from workers.device.best import profiled_results
 from workers.device.budget import search_seconds
 from workers.device.errors import JobFailure
@@ -47,7 +48,8 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
     Raises:
         JobFailure: the network is not inspected, or no backend for it is installed.
         ReferenceFailed: the reference does not run.
-        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`.
+        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`; LeaseLost also if a search on
+            an idle device gives way to another job.
     """
     ticket = hub.ticket
     graph = ticket.graph
@@ -91,7 +93,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
                 backends,
                 device,
                 store,
-                progress=hub.progress,
+                progress=progress_of(hub),
                 on_interim_result=show if first else None,
             )
             _write_notes(hub, device, result)

@@ -7,6 +7,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from hpcfair.tickets import FileTicket, JobTicket
 from registry.errors import NotFound
+from registry.fairshare import level_of
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
@@ -148,20 +149,24 @@ def unsearched_heads(target: Target) -> QuerySet[Revision]:
     A failed search counts, because it would fail again. Networks that failed their inspection are
     left out.
     """
-    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
-    graphs = Graph.objects.filter(revision=OuterRef("pk"), is_primary=True)
     searches = Job.objects.filter(revision=OuterRef("pk"), target=target, kind=JobKind.TUNE)
     inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
     is_sound = ~Exists(inspections.filter(state=JobState.FAILED)) | Exists(
         inspections.filter(state=JobState.SUCCEEDED)
     )
     return (
-        Revision.objects.filter(
-            Exists(graphs), ~Exists(searches), is_sound, pk__in=heads.values("revision")
-        )
+        default_heads()
+        .filter(~Exists(searches), is_sound)
         .select_related("mlmodel__namespace")
         .order_by("-id")
     )
+
+
+def default_heads() -> QuerySet[Revision]:
+    """Heads of default branches that have an inspected network."""
+    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
+    graphs = Graph.objects.filter(revision=OuterRef("pk"), is_primary=True)
+    return Revision.objects.filter(Exists(graphs), pk__in=heads.values("revision"))
 
 
 def job_ticket(job: Job) -> JobTicket:
@@ -191,6 +196,8 @@ def job_ticket(job: Job) -> JobTicket:
             "principles": float(settings.PRINCIPLES),
             "passes_s": float(settings.PASSES_S),
             "roofs_s": float(settings.ROOFS_S),
+            # Background jobs of devices give way to others between two steps.
+            "level": float(level_of(job.priority)),
         },
         banned=banned_on(job.target) if job.target else (),
     )

@@ -80,6 +80,7 @@ def flow_columns(
             priority=priority,
             estimate_s=estimate,
             chance=study_chance(kind, revision, target),
+            downloads=0 if person else revision.mlmodel.downloads,
         ),
         "requirement": requirement_row(kind, revision, target, parameters, estimate),
     }
@@ -222,8 +223,7 @@ def _flow(queue: str, level: int, account: User | None) -> JobFlow:
 
 def _administrator(revision: Revision) -> User | None:
     rows = Membership.objects.filter(namespace=revision.mlmodel.namespace_id, role=Role.ADMIN)
-    first = rows.select_related("user").order_by("id").first()
-    return first.user if first else None
+    return User.objects.filter(pk=rows.order_by("id").values("user")[:1]).first()
 
 
 def _locked(pk: int) -> JobFlow:

@@ -14,6 +14,7 @@ from registry.services.work.ban import crash_add
 from registry.services.work.catchup import catch_ups_continue
 from registry.services.work.device import device_check
 from registry.services.work.flow import estimate_s, flows_assign, flows_mark, run_limit_s
+from registry.services.work.improvement import improvements_continue
 from registry.services.work.jobblob import uploads_prune
 from registry.services.work.jobwrite import writes_prune
 from registry.services.work.lease import (
@@ -35,7 +36,8 @@ _MARKED_JOBS = 50
 def job_reap(*, ends_leases: bool = True) -> int:
     """End expired leases, returning their number; end jobs beyond their time limits; check devices;
     queue catch-up jobs of targets and devices; rewrite the best builds of models whose devices lost
-    or regained trust; repeat lost notifications; delete numbered writes of ended attempts.
+    or regained trust; queue searches for idle devices; repeat lost notifications; delete numbered
+    writes of ended attempts.
 
     Safe to run at any time, by several processes at once.
 
@@ -49,6 +51,7 @@ def job_reap(*, ends_leases: bool = True) -> int:
     flows_assign()
     catch_ups_continue()
     reranks_continue()
+    improvements_continue()
     writes_prune()
     uploads_prune()
     _notify_again()

@@ -7,6 +7,7 @@ import pytest
 
 from hpcfair.tickets import JobTicket
 from registry.selectors.storage.blob import blob_get, blob_open
+from registry.selectors.work.improvement import IMPROVEMENT_PRIORITY
 from registry.selectors.work.job import job_get
 from registry.services.work.attempt import job_claim
 from registry.services.work.job import job_cancel, job_submit
@@ -16,6 +17,7 @@ from registry.tables import Job, Trial, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.registry import shopfloor
 from tests.workers.hubs import hub_of
+from workers.device.background import progress_of
 from workers.device.errors import HubError
 from workers.device.ports import Hub
 from workers.engine.errors import LeaseLost
@@ -94,6 +96,21 @@ def test_a_background_job_gives_way_to_a_search(alice: User) -> None:
         hub.give_way()
     job.refresh_from_db()
     assert (job.state, job.yields) == (JobState.QUEUED, 1)
+
+
+def test_a_search_on_an_idle_device_gives_way_after_a_step(alice: User) -> None:
+    ticket = claim(alice, priority=IMPROVEMENT_PRIORITY)
+    job = Job.objects.get(uuid=ticket.job_uuid)
+    progress = progress_of(hub_of(ticket))
+    progress("search", 1, None, "a candidate")
+    other = make_mlmodel("alice/other", actor=alice, files={"README.md": readme()})
+    revision = other.refs.get(name="main").revision
+    shopfloor.make_graph(revision)
+    job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=job.target)
+    with pytest.raises(LeaseLost):
+        progress("search", 2, None, "a candidate")
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
 
 
 def test_a_refusal_of_the_registry_is_a_hub_error(alice: User) -> None:
