@@ -9,6 +9,7 @@ from hub.settings.environment import *  # noqa: F403
 from hub.settings.environment import DATABASE_URL, HUB_URL, LOG_LEVEL, STATIC_DIR
 from hub.settings.limits import *  # noqa: F403
 from hub.settings.mail import *  # noqa: F403
+from hub.settings.searches import *  # noqa: F403
 from hub.settings.storage import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent

@@ -48,8 +48,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
     Raises:
         JobFailure: the network is not inspected, or no backend for it is installed.
         ReferenceFailed: the reference does not run.
-        LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`; LeaseLost also if a search on
-            an idle device gives way to another job.
+        LeaseLost, Cancelled: see :func:`~workers.device.background.progress_of`.
     """
     ticket = hub.ticket
     graph = ticket.graph
