@@ -64,8 +64,8 @@ def improvements(target: Target, *, most: int) -> list[Improvement]:
     )
     is_earlier = Q(jobs__target=target, jobs__priority=IMPROVEMENT_PRIORITY)
     # By the index of downloads: a hub may have a million models.
-    popular = MLModel.objects.filter(kind=RepositoryKind.MODEL, downloads__gt=0)
-    popular = popular.order_by("-downloads", "-pk").values("pk")[:_CONSIDERED]
+    downloaded = MLModel.objects.filter(kind=RepositoryKind.MODEL, downloads__gt=0)
+    popular = downloaded.order_by("-downloads", "-pk").values("pk")[:_CONSIDERED]
     rows = (
         default_heads()
         .filter(Exists(searches), ~Exists(searches.filter(_OPEN)), mlmodel__in=popular)
