@@ -12,6 +12,8 @@ from workers.engine.trials import Measurement, Trial
 
 #: Most candidates of a tolerance class that are measured again.
 _PER_CLASS = 2
+#: Gain below which a candidate of a search is not measured again.
+_SMALLEST_GAIN = 0.02
 
 
 def inconclusive_of(
@@ -20,7 +22,8 @@ def inconclusive_of(
     """The candidates of a search whose measurements decide nothing, by class, then by ratio.
 
     They are the confirmed results of the verdict ``unstable``, and trials that a disturbed machine
-    kept from confirmation, as far as they may be faster than the builds that are proved faster.
+    or a lack of time kept from confirmation, as far as they may be faster than the builds that are
+    proved faster.
 
     Args:
         repeated: What an earlier search left inconclusive, if that was measured again. Those
@@ -39,8 +42,9 @@ def inconclusive_of(
     chosen: list[dict[str, Any]] = []
     for tolerance in TOLERANCES:
         fastest = _fastest_proved(result, tolerance)
+        limit = fastest if repeated else (1 - _SMALLEST_GAIN) * min(fastest, 1.0)
         of_class = [
-            one for one in undecided if one["tolerance"] == tolerance and one["ratio"] < fastest
+            one for one in undecided if one["tolerance"] == tolerance and one["ratio"] < limit
         ]
         chosen += sorted(of_class, key=lambda one: float(one["ratio"]))[:_PER_CLASS]
     return chosen
@@ -91,7 +95,8 @@ def _undecided(
         if measured is None or trial.outcome != "measured" or key in decided:
             continue
         is_disturbed = measured.verdict == "unstable" and measured.quality.get("disturbed")
-        if is_disturbed and (measured.ratio.value < 1 or (key in repeated and _may_gain(measured))):
+        is_open = is_disturbed or any(trial is one for one in result.unconfirmed)
+        if is_open and (measured.ratio.value < 1 or (key in repeated and _may_gain(measured))):
             yield trial, measured
 
 

@@ -40,6 +40,8 @@ _STRATEGY = "learned"
 _MAX_NOTE = 500
 #: Seconds of a search from which a second and a third candidate of each class are confirmed.
 _MEDIUM_S, _LONG_S = 10.0, 60.0
+#: Bounds on the confirmation of what an earlier search left inconclusive.
+_REPETITION_S, _REPETITION_PROCESSES = 180.0, 60
 
 
 def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any]:
@@ -187,7 +189,7 @@ def search_budget(ticket: JobTicket) -> SearchBudget:
     """The bounds that a job asks for, or else those of the hub; brief searches are confirmed
     briefly."""
     seconds = search_seconds(ticket)
-    return SearchBudget(
+    budget = SearchBudget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
         # Short measurements, so that a short search tries a dozen candidates. A verdict needs six
@@ -196,4 +198,12 @@ def search_budget(ticket: JobTicket) -> SearchBudget:
         candidates_to_confirm=1 + (seconds >= _MEDIUM_S) + (seconds >= _LONG_S),
         # Half of the search, at least fifteen seconds; but never longer than the search.
         confirmation_seconds=max(min(15.0, seconds), seconds / 2),
+    )
+    if not _is_repetition(ticket):
+        return budget
+    # It goes on until it is decided: others come first in the queue.
+    return replace(
+        budget,
+        confirmation_seconds=_REPETITION_S,
+        confirmation_processes=_REPETITION_PROCESSES,
     )

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 
-from hpcfair.measurement.ratio import is_disturbed, round_ratios
+import numpy as np
+
+from hpcfair.measurement.ratio import MARGIN, is_disturbed, round_ratios
+from hpcfair.measurement.sequential import log_ratios
 from hpcfair.measurement.types import Interval
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed
 from workers.engine.evaluation_context import EvaluationContext
@@ -59,7 +62,8 @@ class Confirmation:
         build: Its build if the files exist; ``None`` if the first process must build it again.
         processes: Number of processes so far.
         seconds: Their duration, without the time to build again.
-        ratio: Over all processes so far; unbounded before the first one.
+        ratio: Over all processes so far; unbounded before the first one. Its interval is valid at
+            all times, so that it may end the confirmation.
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class Confirmation:
         self._context = context
         seconds = context.request.budget.seconds_per_measurement
         self._rule = StopRule(half_width, seconds, rounds=CONFIRMATION_ROUNDS)
-        self._rounds = Rounds(counters=context.device.counters)
+        self._rounds = Rounds(counters=context.device.counters, is_sequential=True)
         self._output_check: OutputCheck | None = None
 
     def run_process(self) -> None:
@@ -112,6 +116,22 @@ class Confirmation:
             and self.ratio.half_width <= self._rule.half_width
             and not is_disturbed(rounds.blocks, rounds.contended)
         )
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the candidate is faster than the baseline, over enough rounds without
+        contention."""
+        return (
+            self.processes >= FEWEST_PROCESSES
+            and self.ratio.high < 1 - MARGIN
+            and not is_disturbed(self._rounds.blocks, self._rounds.contended)
+        )
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm of the ratio among processes; there must be two."""
+        values = log_ratios(self._rounds.used)
+        return float(np.std(values, ddof=1)) if len(values) > 1 else inf
 
     def is_slower_than(self, ratio: float) -> bool:
         """Whether every round so far was slower than ``ratio``."""

@@ -2,24 +2,25 @@
 
 ::
 
-    the best of each class      three processes, whatever they take
-    candidates that may be      more processes: the least-sampled candidate first, clear winners
-    the best of their class     last; until the interval is narrow enough, or after ten processes,
-                                or when the time is up. A candidate that is slower than the best of
-                                its class in every round of its first process is dropped, unless it
-                                is considerably closer to the reference.
-    the best of each class so   more processes while its interval is so wide that a considerable
-    far                         gain may be none, for at most half of the budget in addition
+    the best of each class    three processes, whatever they take
+    the others, and further   to the candidate whose outcome is worth the most: the expected gain to
+    processes                 what users are served, for the time that the decision probably takes
+    overtime                  up to half of the budget in addition, where a considerable gain is
+                              still open
 
-Which candidate continues depends on what its ratio may still be; when it stops, on the width of its
-interval. The ratio's value ends only the last step, and only far from 1: measuring until a build
-happens to look faster would report gains that do not exist.
+A candidate that is slower than the best of its class in every round of its first process is
+dropped, unless it is considerably closer to the reference. A confirmation ends with its decision,
+because its interval is valid at all times (:mod:`hpcfair.measurement.sequential`), or with the
+time; what is still open then is measured on in a later job.
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import exp, inf, log, pi, sqrt
+from statistics import NormalDist
 
 from hpcfair.measurement.ratio import MARGIN
+from hpcfair.measurement.sequential import critical_t
+from hpcfair.outputlimits import accepts
 from hpcfair.precisions import Tolerance
 from workers.engine.confirmation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
 from workers.engine.errors import CandidateFailed, WrongOutput
@@ -29,21 +30,26 @@ from workers.engine.requests import SearchBudget
 from workers.engine.trials import Trial, is_closer
 from workers.engine.types import BuildResult
 
-#: Relative half-width above which an interval is too wide: a gain of a tenth would not be
-#: published. Among three processes, one disturbed process widens it beyond any gain.
-_WIDE = 0.05
-#: Upper end of the interval below which its width does not matter: the build is faster anyway.
-_CLEARLY_FASTER = 0.8
-#: Share of the budget by which the last step may exceed it.
+#: Gain that is worth overtime and a later job; half-width of an interval that is worth more
+#: processes of a build that is served in any case.
+CONSIDERABLE = 0.05
+#: What a narrower interval of such a build is worth: less than any open gain.
+_NARROWER = 1e-6
+#: Share of the budget by which the confirmation of considerable gains may exceed it.
 _OVERTIME = 0.5
+#: Standard deviation of the logarithm of ratios among processes, before it is measured.
+_USUAL_SPREAD = 0.05
+#: Most processes that are considered when the time of a decision is estimated.
+_MOST_PROCESSES = 100
 
 
 def confirm_candidates(
     context: EvaluationContext,
     candidates: Sequence[tuple[Trial, BuildResult | None]],
     progress: Progress,
-) -> list[ConfirmedResult]:
-    """Results of the candidates that were neither dropped nor failed, within the request's budget.
+) -> tuple[list[ConfirmedResult], list[Trial]]:
+    """Results of the candidates that were neither dropped nor failed, within the request's budget;
+    and the trials of those that may be considerably faster, but for which there was no time.
 
     ``candidates`` are trials with their builds where the files still exist, the best of each class
     first. Raises InfrastructureFailed if the baseline does not run any more.
@@ -70,9 +76,42 @@ def confirm_candidates(
         else:
             if chosen.processes == 1 and chosen.is_slower_than(_best_ratio(remaining, chosen)):
                 _drop(context, remaining, chosen)
-    for incomplete in [each for each in remaining if each.processes < _fewest(budget)]:
-        _drop(context, remaining, incomplete)
-    return [each.result() for each in remaining]
+    incomplete = [each for each in remaining if each.processes < _fewest(budget)]
+    unconfirmed = [e.trial for e in incomplete if _gain(e, remaining, budget) > CONSIDERABLE]
+    for each in incomplete:
+        _drop(context, remaining, each)
+    return [each.result() for each in remaining], unconfirmed
+
+
+def expected_gain(candidate: Confirmation, served: float) -> float:
+    """Expected relative reduction of the ratio ``served`` by a confirmation, if it succeeds.
+
+    The expected improvement under a normal distribution of the logarithm (Jones et al., "Efficient
+    global optimization", 1998): positive for a slower candidate, too, while little is known.
+    """
+    if candidate.processes:
+        value = candidate.ratio.value
+        spread = candidate.spread if candidate.processes > 1 else _USUAL_SPREAD
+        error = max(spread, MARGIN) / sqrt(candidate.processes)
+    else:
+        # The best of several noisy trials: its own interval is too narrow.
+        value, error = candidate.trial.ratio or served, _USUAL_SPREAD
+    gain = log(served) - log(value)
+    scaled = gain / error
+    density = exp(-(scaled**2) / 2) / sqrt(2 * pi)
+    return gain * NormalDist().cdf(scaled) + error * density
+
+
+def processes_to_decide(candidate: Confirmation) -> int:
+    """Further processes after which the candidate is probably proved faster than the baseline, or
+    certainly hardly faster."""
+    if candidate.processes < FEWEST_PROCESSES:
+        return FEWEST_PROCESSES - candidate.processes
+    distance = max(abs(log(1 - MARGIN) - log(candidate.ratio.value)), MARGIN)
+    for count in range(candidate.processes + 1, _MOST_PROCESSES):
+        if critical_t(count) * candidate.spread / sqrt(count) <= distance:
+            return count - candidate.processes
+    return _MOST_PROCESSES
 
 
 def _next(
@@ -87,40 +126,46 @@ def _next(
         return min(due, key=_processes)
     # A candidate without a process is expected to take as long as the slowest of the others.
     longest_s = max((_seconds_per_process(each) for each in remaining), default=0.0)
-    affordable = [e for e in remaining if (_seconds_per_process(e) or longest_s) <= left_s]
-    useful = [each for each in affordable if _needs_more(each, remaining, budget)]
-    if useful:
-        # A clearly faster build is published in any case; the others need the time more.
-        return min(useful, key=lambda each: (_is_clear(each, budget), each.processes))
-    vague = [each for each in remaining if _is_vague(each, remaining, budget)]
-    overtime_s = _OVERTIME * budget.confirmation_seconds
-    return min(vague, key=_processes) if vague and left_s > -overtime_s else None
+    seconds = {id(each): _seconds_per_process(each) or longest_s for each in remaining}
+    worth: list[tuple[float, int, Confirmation]] = []
+    for at, each in enumerate(remaining):
+        gain = _gain(each, remaining, budget)
+        allowed_s = left_s + (_OVERTIME * budget.confirmation_seconds if gain > CONSIDERABLE else 0)
+        if gain > 0 and seconds[id(each)] <= allowed_s:
+            duration_s = processes_to_decide(each) * seconds[id(each)]
+            worth.append((gain / max(duration_s, 1e-9), -at, each))
+    return max(worth)[2] if worth else None
 
 
-def _needs_more(
+def _gain(
     candidate: Confirmation, remaining: Sequence[Confirmation], budget: SearchBudget
-) -> bool:
-    if candidate.processes < _fewest(budget):
-        return True
-    if candidate.processes >= budget.confirmation_processes or candidate.is_precise:
-        return False
-    return candidate.ratio.low < min(1 - MARGIN, _best_ratio(remaining, candidate))
+) -> float:
+    """What another process of a candidate is worth; 0 if its outcome is decided."""
+    if candidate.processes >= budget.confirmation_processes:
+        return 0.0
+    served = _served_ratio(remaining, candidate)
+    if candidate.is_proved and candidate.ratio.value <= served:
+        return _NARROWER if candidate.ratio.half_width > CONSIDERABLE else 0.0
+    if candidate.processes >= _fewest(budget) and candidate.ratio.low >= served * (1 - MARGIN):
+        return 0.0
+    gain = expected_gain(candidate, served)
+    return gain if gain >= MARGIN / 2 else 0.0
 
 
-def _is_vague(
-    candidate: Confirmation, remaining: Sequence[Confirmation], budget: SearchBudget
-) -> bool:
-    """Whether the candidate is the best of its class so far and its interval is too wide."""
-    if candidate.processes < _fewest(budget) or not _needs_more(candidate, remaining, budget):
-        return False
-    if candidate.ratio.value > _best_ratio(remaining, candidate):
-        return False
-    return candidate.ratio.half_width > _WIDE and not _is_clear(candidate, budget)
-
-
-def _is_clear(candidate: Confirmation, budget: SearchBudget) -> bool:
-    """Whether the candidate is faster whatever its interval may still become."""
-    return candidate.processes >= _fewest(budget) and candidate.ratio.high <= _CLEARLY_FASTER
+def _served_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> float:
+    """The ratio of what users of a candidate's class are served without it."""
+    trial = excluded.trial
+    return min(
+        (
+            each.ratio.value
+            for each in remaining
+            if each is not excluded
+            and each.is_proved
+            and accepts(trial.tolerance, each.trial.tolerance)
+            and not is_closer(trial, each.trial)
+        ),
+        default=1.0,
+    )
 
 
 def _best_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> float:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hpcfair.measurement.ratio import CONFIDENCE, METHOD
+from hpcfair.measurement.ratio import CONFIDENCE
 from hpcfair.measurement.rounds import WARMUP_RUNS
 from hpcfair.measurement.summary import block_document, latency_statistics, without_none
 from hpcfair.scenarios import SINGLE_STREAM
@@ -191,7 +191,7 @@ def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any
         "ratio": measurement.ratio.value,
         "ratio_low": measurement.ratio.low,
         "ratio_high": measurement.ratio.high,
-        "method": METHOD,
+        "method": measurement.method,
         "confidence": CONFIDENCE,
         "verdict": measurement.verdict,
     }

@@ -19,7 +19,7 @@ class SearchBudget:
         half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops.
         candidates_to_confirm: Best candidates of each tolerance class that get confirmation runs.
         confirmation_processes: Most fresh processes per side in the confirmation of one candidate;
-            fewer if its interval is narrow enough.
+            fewer if its outcome is decided.
         confirmation_half_width: As ``half_width``, for confirmation runs.
         confirmation_seconds: Cap on all confirmation runs together, except for a few processes of
             the best candidate of each class.
@@ -31,7 +31,7 @@ class SearchBudget:
     seconds_per_measurement: float = 4.0
     half_width: float = 0.03
     candidates_to_confirm: int = 3
-    confirmation_processes: int = 10
+    confirmation_processes: int = 20
     confirmation_half_width: float = 0.01
     confirmation_seconds: float = 120.0
 

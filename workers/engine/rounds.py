@@ -6,9 +6,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from hpcfair.measurement import sequential
 from hpcfair.measurement.level import farthest
 from hpcfair.measurement.ratio import (
     FEWEST_ROUNDS,
+    METHOD,
     is_disturbed,
     ratio_interval,
     round_ratios,
@@ -92,6 +94,8 @@ class Rounds:
         placed: Sides whose calling thread was kept off the processors of pinned workers.
         repetitions: Processes that were repeated because their baseline was off its level.
         shifts: The baseline's latency over its level, of processes that were set aside.
+        is_sequential: Whether processes are added until a decision is reached, so that the interval
+            must be valid at all times.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -107,6 +111,7 @@ class Rounds:
     placed: set[Side] = field(default_factory=set)
     repetitions: int = 0
     shifts: list[float] = field(default_factory=list)
+    is_sequential: bool = False
 
     def add(self, process: int, timings: Sequence[tuple[Side, Timing]]) -> None:
         """Append a round, given the timings of its blocks in order."""
@@ -176,7 +181,12 @@ class Rounds:
 
     def ratio(self) -> Interval:
         """The ratio so far, without contended rounds as long as enough others remain."""
-        return ratio_interval(undisturbed_blocks(self.blocks, self.contended))
+        return self._interval(self.used)
+
+    @property
+    def used(self) -> Sequence[Block]:
+        """The rounds that count for the ratio."""
+        return undisturbed_blocks(self.blocks, self.contended)
 
     def measurement(self, rule: StopRule) -> Measurement:
         """Ratio, verdict and quality of all rounds, measured under ``rule``.
@@ -185,8 +195,8 @@ class Rounds:
         contention alone can explain becomes ``unstable``, as does any if the baseline was off its
         level.
         """
-        used = undisturbed_blocks(self.blocks, self.contended)
-        ratio = ratio_interval(used)
+        used = self.used
+        ratio = self._interval(used)
         statement = verdict(ratio, len(used), rule.half_width)
         disturbed = is_disturbed(self.blocks, self.contended)
         shift = farthest(self.shifts) if disturbed and self.shifts else None
@@ -218,6 +228,7 @@ class Rounds:
             },
             peak_rss_bytes=max(self.peaks_bytes, default=None),
             energy=self.energy.as_dict() if self.energy else {},
+            method=sequential.METHOD if self.is_sequential else METHOD,
         )
 
     def record_condition(self, clock: Clock) -> None:
@@ -225,6 +236,10 @@ class Rounds:
         if isinstance(clock, SystemClock):
             self.conditions.append(read_condition())
             self.energy = self.energy or EnergyMeter(clock, self.counters)
+
+    def _interval(self, blocks: Sequence[Block]) -> Interval:
+        interval = sequential.sequential_interval if self.is_sequential else ratio_interval
+        return interval(blocks)
 
     def _may_be_useful(self, rule: StopRule) -> bool:
         """Whether the candidate may be fast enough, as far as disturbed rounds can tell."""

@@ -29,6 +29,7 @@ class SearchResult:
         reference_accuracy: Accuracy of the reference, if the samples have labels.
         stop_reason: Why the search stopped, as readable text.
         readable: Backends whose kernels' code can be read.
+        unconfirmed: Trials that were to be confirmed, for which the time did not suffice.
     """
 
     trials: tuple[Trial, ...]
@@ -38,6 +39,7 @@ class SearchResult:
     reference_accuracy: float | None
     stop_reason: str
     readable: frozenset[str] = frozenset()
+    unconfirmed: tuple[Trial, ...] = ()
 
 
 #: Receives interim results: the best build of each class, as its trial measured it. The builds'

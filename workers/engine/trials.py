@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from hpcfair.measurement.ratio import METHOD
 from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
 from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.types import BuildResult, Candidate, Outcome
@@ -20,6 +21,7 @@ class Measurement:
             as in ``protocol`` of ``hpcfair.bench/1``; of queries also their scenario and samples.
         peak_rss_bytes: Of the candidate's process; ``None`` if unknown.
         energy: As ``energy`` of ``hpcfair.bench/1``; empty without readable counters.
+        method: Of the ratio's interval, as ``comparison.method`` of ``hpcfair.bench/1``.
     """
 
     blocks: tuple[Block, ...]
@@ -31,6 +33,7 @@ class Measurement:
     protocol: dict[str, Any] = field(default_factory=dict)
     peak_rss_bytes: int | None = None
     energy: dict[str, Any] = field(default_factory=dict)
+    method: str = METHOD
 
     @property
     def is_believed(self) -> bool:

@@ -99,7 +99,7 @@ def _confirmed(
         for trial in state.candidates_to_confirm()
         if trial.candidate.sha256 not in context.request.banned
     ]
-    results = confirm_candidates(context, candidates, progress)
+    results, unconfirmed = confirm_candidates(context, candidates, progress)
     results += _readable_results(context, state, results, progress)
     message = "measuring the baseline against itself"
     progress("confirmation", len(results), len(results), message)
@@ -108,6 +108,7 @@ def _confirmed(
     return SearchResult(
         trials=tuple(state.trials),
         confirmed_results=tuple(results),
+        unconfirmed=tuple(unconfirmed),
         baseline=baseline,
         tests=context.tests,
         reference_accuracy=context.reference_accuracy,

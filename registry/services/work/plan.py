@@ -29,9 +29,10 @@ _REPETITION_PRIORITY = 290
 BACKGROUND_PRIORITY = 300
 #: Inspections that only draw networks of older inspections: behind all jobs, and no search follows.
 DRAWING_PRIORITY = 400
-#: Seconds after which an inconclusive search is measured again, first, second and third: whatever
-#: disturbed the machine has probably ended by then. No further repetition follows.
-REPEAT_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
+#: Seconds after which an inconclusive search is measured again, first, second and third. Most were
+#: short of time, so that the first one follows soon, behind all searches; whatever disturbed the
+#: machine has probably ended before the others. No further repetition follows.
+REPEAT_AFTER_S = (90.0, 1500.0, 6 * 3600.0)
 #: Upper bound on the repetitions that wait for their time on a target: workers pass over them.
 MOST_REPETITIONS = 200
 

@@ -1,5 +1,6 @@
 """What a search leaves inconclusive."""
 
+from dataclasses import replace
 from typing import Any
 
 from hpcfair.measurement.types import Deviation, Interval, Verdict
@@ -122,3 +123,12 @@ def test_a_trial_that_is_certainly_not_faster_decides() -> None:
     }
     decided = {names_of[digest] for digest in decided_by(result)}
     assert decided == {"baseline", "confirmed", "slow", "wrong"}
+
+
+def test_what_there_was_no_time_to_confirm_is_open() -> None:
+    fast, faster = trial("fast", 0.9, "faster"), trial("faster", 0.7, "faster")
+    result = searched([fast], [faster])
+    assert inconclusive_of(result) == []
+    assert names(inconclusive_of(replace(result, unconfirmed=(faster,)))) == ["faster"]
+    # A gain that hardly anyone would notice is not worth another job.
+    assert inconclusive_of(searched([fast, trial("alike", 0.89)], [])) == []

@@ -147,7 +147,8 @@ def test_a_finished_search_resumed_only_measures_its_finalists(device: Simulated
     assert [t.number for t in again.trials] == [t.number for t in first.trials]
     numbers = [confirmed.trial.number for confirmed in again.confirmed_results]
     assert numbers == [confirmed.trial.number for confirmed in first.confirmed_results]
-    assert len(device.built) == 2 + len(best_three(first.trials))  # reference, baseline, finalists
+    # The reference, the baseline, and the finalists that may still be the best of their class.
+    assert 2 < len(device.built) <= 2 + len(best_three(first.trials))
 
 
 # Budgets
