@@ -31,11 +31,11 @@ def limits(tolerance: str | float, min_accuracy: float | None) -> str:
 
 
 def doubt(target: str, classes: Collection[str]) -> str:
-    """Disturbed measurements on a target may hide a faster build of these tolerance classes."""
+    """Measurements without a conclusion may hide a faster build of these tolerance classes."""
     shown = " and ".join(f"'{each}'" for each in classes)
     return (
-        f"A faster build within {shown} is not excluded: the measurements on {target} were "
-        "disturbed, so they are inconclusive."
+        f"A faster build within {shown} is not excluded: the measurements on {target} are "
+        "inconclusive: they were disturbed, or the time was up."
     )
 
 

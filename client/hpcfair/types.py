@@ -113,6 +113,8 @@ class MLModel(MLModelSummary):
         inspection: ``{"state", "code", "detail"}`` of the newest inspection.
         not_runnable: ``{"code", "reason", "remedy"}`` if the revision cannot be loaded.
         inconclusive: Target to tolerance classes whose measurements decided nothing.
+        probable_gains: Target to tolerance class to how many times as fast as the default a build
+            probably is that is still being confirmed.
         is_held: Whether it is private only until its first files have passed their checks.
     """
 
@@ -124,6 +126,7 @@ class MLModel(MLModelSummary):
     inspection: dict[str, Any] | None = None
     not_runnable: dict[str, str] | None = None
     inconclusive: dict[str, list[str]] = field(default_factory=dict)
+    probable_gains: dict[str, dict[str, float]] = field(default_factory=dict)
     is_held: bool = False
     default_branch: str = "main"
 

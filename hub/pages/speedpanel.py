@@ -14,7 +14,7 @@ from hub.pages.ways import is_closed
 from hub.templatetags.figures import latency
 from registry.selectors.people.usertarget import usertargets_of
 from registry.selectors.results.comparison import TargetComparison, comparisons_of, inputs_of
-from registry.selectors.results.inconclusive import inconclusive_classes
+from registry.selectors.results.inconclusive import inconclusive_classes, probable_gains
 from registry.selectors.results.speed import InputShape, batch_of
 from registry.states import ToleranceClass
 from registry.tables import Build, Graph, MLModel, Revision
@@ -87,7 +87,8 @@ class SpeedPanel:
         answer: The answer in one sentence.
         marks: All builds of the target in words.
         slower: Tolerance classes of which no build is the best.
-        inconclusive: Tolerance classes whose measurements were disturbed, and are repeated.
+        inconclusive: Tolerance classes whose measurements decided nothing.
+        probable: Tolerance class and speed in words, of builds that are still being confirmed.
         prices: Builds that are faster and less close to the reference than exact ones, by error.
         chart: ``None`` without builds.
     """
@@ -100,6 +101,7 @@ class SpeedPanel:
     chart: Chart | None
     slower: list[str] = field(default_factory=list)
     inconclusive: list[str] = field(default_factory=list)
+    probable: list[tuple[str, str]] = field(default_factory=list)
     prices: list[Price] = field(default_factory=list)
 
 
@@ -113,6 +115,7 @@ def speed_panel(
         revision_name: As people wrote it; "" for the default branch.
     """
     inconclusive = inconclusive_classes(revision)
+    probable = probable_gains(revision) if inconclusive else {}
     comparisons = {one.target.slug: one for one in _ordered(comparisons_of(graph))}
     own = usertargets_of(request.user)
     slug = target_choice(request, list(comparisons), own)
@@ -125,7 +128,9 @@ def speed_panel(
     words = {build.pk: _words(build, inputs[build.pk], graph) for build in comparison.builds}
     chosen = _chosen(comparison.offers, request.GET.get("tolerance", ""))
     return SpeedPanel(
-        answer=_answer(comparison, is_inconclusive=bool(inconclusive.get(slug))),
+        answer=speedwords.answer(
+            slug, comparison.best, probable.get(slug, {}), is_inconclusive=slug in inconclusive
+        ),
         comparison=comparison,
         offers=[
             writer.offer(
@@ -145,7 +150,11 @@ def speed_panel(
             chosen=str(chosen.uuid) if chosen else "",
         ),
         slower=[one for one in comparison.slower if one not in inconclusive.get(slug, ())],
-        inconclusive=sorted(inconclusive.get(slug, ())),
+        inconclusive=sorted(inconclusive.get(slug, frozenset()) - probable.get(slug, {}).keys()),
+        probable=[
+            (tolerance, speedwords.speed(1 / gain))
+            for tolerance, gain in probable.get(slug, {}).items()
+        ],
         prices=[
             writer.price(limit, words[key], inputs[key]) for key, limit in comparison.prices.items()
         ],
@@ -167,15 +176,6 @@ def _chosen(offers: Sequence[Build], tolerance: str) -> Build | None:
     accepted = classes[: classes.index(wish) + 1]
     within = [build for build in offers if build.tolerance in accepted]
     return within[-1] if within else next(iter(offers), None)
-
-
-def _answer(comparison: TargetComparison, *, is_inconclusive: bool) -> str:
-    best, slug = comparison.best, comparison.target.slug
-    if best is None or best.is_baseline:
-        if is_inconclusive:
-            return f"On {slug} measurements were disturbed; they are repeated"
-        return f"On {slug} the default is the fastest build so far"
-    return f"{speedwords.speed(best.ratio).capitalize()} on {slug}"
 
 
 def _best_gain(comparison: TargetComparison) -> str:

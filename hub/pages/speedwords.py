@@ -1,5 +1,7 @@
 """Measured speed in words. Pure functions; absent values are ""."""
 
+from collections.abc import Mapping
+
 from hpcfair.outputlimits import relative_error
 from registry.tables import Build
 
@@ -17,6 +19,25 @@ def speed(ratio: float) -> str:
     if factor == "1":
         return "as fast as the default"
     return f"{factor} times as {'fast' if ratio < 1 else 'slow'}"
+
+
+def answer(
+    target: str, best: Build | None, probable: Mapping[str, float], *, is_inconclusive: bool
+) -> str:
+    """The speed of a model on a target in one sentence.
+
+    Args:
+        best: Its best build.
+        probable: Tolerance class to gain, of builds that are still being confirmed.
+        is_inconclusive: Whether measurements decided nothing in some class.
+    """
+    if best is not None and not best.is_baseline:
+        return f"{speed(best.ratio).capitalize()} on {target}"
+    if probable:
+        return f"Probably {speed(1 / max(probable.values()))} on {target}, being confirmed"
+    if is_inconclusive:
+        return f"On {target} measurements decided nothing so far"
+    return f"On {target} the default is the fastest build so far"
 
 
 def share(ratio: float) -> str:

@@ -148,6 +148,14 @@ def _describe(client: Client, model: MLModel) -> None:
             ("problem", "" if fault else inspection.get("detail")),
             ("cannot run", f"{fault['reason']} {fault['remedy']}" if fault else ""),
             ("inconclusive", [f"{t} {' '.join(each)}" for t, each in model.inconclusive.items()]),
+            (
+                "being confirmed",
+                [
+                    f"{target} {tolerance}: probably {gain:.2f} times as fast"
+                    for target, gains in model.probable_gains.items()
+                    for tolerance, gain in gains.items()
+                ],
+            ),
             ("private", "until its files have passed their checks" if model.is_held else ""),
             ("page", f"{client.config.url}/{model.name}"),
         ]

@@ -7,6 +7,8 @@ from registry.ids import parse_uuid
 from registry.states import JobKind, JobState
 from registry.tables import Job, Revision
 
+#: Gain that is worth showing before it is confirmed.
+_SMALLEST_GAIN = 0.02
 #: Slug of a target to tolerance classes.
 Inconclusive = dict[str, frozenset[str]]
 
@@ -35,6 +37,33 @@ def all_inconclusive(revisions: Collection[int]) -> dict[int, Inconclusive]:
         if open_classes:
             classes.setdefault(revision, {})[slug] = open_classes
     return classes
+
+
+def probable_gains(revision: Revision) -> dict[str, dict[str, float]]:
+    """Gains that are probable and still being confirmed: slug of a target to tolerance class to how
+    many times as fast as the default the fastest such candidate is, as far as it was measured.
+
+    Targets on which no job measures on are left out: those results stay inconclusive.
+    """
+    jobs = Job.objects.filter(revision=revision, kind=JobKind.TUNE)
+    waiting = set(
+        jobs.filter(
+            state__in=(JobState.QUEUED, JobState.LEASED), parameters__has_key="repeats"
+        ).values_list("target__slug", flat=True)
+    )
+    newest = dict(
+        jobs.filter(state=JobState.SUCCEEDED, target__slug__in=waiting)
+        .order_by("id")
+        .values_list("target__slug", "result")
+    )
+    gains: dict[str, dict[str, float]] = {}
+    for slug, result in newest.items():
+        for one in result.get("inconclusive", ()):
+            gain = 1 / one["ratio"] if one.get("ratio") else 0.0
+            of_target = gains.setdefault(slug, {})
+            if gain > max(of_target.get(one["tolerance"], 0.0), 1 + _SMALLEST_GAIN):
+                of_target[one["tolerance"]] = gain
+    return {slug: of_target for slug, of_target in gains.items() if of_target}
 
 
 def inconclusive_candidates(job_uuid: str) -> list[dict[str, Any]]:

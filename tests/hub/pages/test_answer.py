@@ -8,6 +8,7 @@ from django.test import Client
 from registry.selectors.repository.revision import revision_get
 from registry.services.people.usertarget import usertarget_note
 from registry.services.work.attempt import job_fail
+from registry.services.work.plan import plan_repetition
 from registry.states import FailureClass, JobKind
 from registry.tables import Build, Job, MLModel, Target, User
 from tests.factories import commit_files
@@ -93,9 +94,27 @@ def test_a_disturbed_measurement_is_not_called_the_default(client: Client, digit
     publish(floor_of(digits), half={"ratio": 0.9, "verdict": "unstable"})
     Job.objects.filter(kind=JobKind.TUNE).update(result={"inconclusive": [{"tolerance": "exact"}]})
     page = text(client, PATH)
-    assert "measurements were disturbed" in page
-    assert "Inconclusive, and measured again: exact" in page
+    assert "measurements decided nothing so far" in page
+    assert "Inconclusive: exact" in page
     assert "default is the fastest" not in page
+
+
+def test_a_gain_that_is_still_being_confirmed_is_shown_as_probable(
+    client: Client, digits: MLModel
+) -> None:
+    publish(floor_of(digits), half={"ratio": 0.9, "verdict": "unstable"})
+    search = Job.objects.get(kind=JobKind.TUNE)
+    candidates = [{"tolerance": "exact", "ratio": 0.8}, {"tolerance": "int8", "ratio": 0.99}]
+    Job.objects.filter(pk=search.pk).update(result={"inconclusive": candidates})
+    name = f"/api/v1/models/{digits.full_name}"
+    # Nothing measures on.
+    assert client.get(name).json()["probable_gains"] == {}
+    assert plan_repetition(job_uuid=str(search.uuid)) is not None
+    page = text(client, PATH)
+    assert "Probably 1.25 times as fast on" in page
+    assert "exact: probably 1.25 times as fast, being confirmed" in page
+    assert "Inconclusive: int8" in page
+    assert client.get(name).json()["probable_gains"] == {search.target.slug: {"exact": 1.25}}
 
 
 def test_a_model_without_builds_is_offered_as_it_was_published(

@@ -25,7 +25,7 @@ from hub.api.views import ApiView, Strict, body_of, query_of
 from registry.selectors.access import Actor
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import readme_of, refs_of, revision_get
-from registry.selectors.results.inconclusive import inconclusive_classes
+from registry.selectors.results.inconclusive import inconclusive_classes, probable_gains
 from registry.selectors.results.runnable import not_runnable
 from registry.selectors.search.catalogue import catalogue_search
 from registry.selectors.search.entry import entries_of
@@ -68,6 +68,7 @@ class NotRunnableSerializer(serializers.Serializer[Any]):
         "inspection": {"state": "succeeded", "code": "", "detail": ""},
         "not_runnable": None,
         "inconclusive": {"x86-64-avx512": ["int8"]},
+        "probable_gains": {"x86-64-avx512": {"int8": 2.31}},
         "is_held": False,
         "default_branch": "main",
         "identifiers": NAMES_EXAMPLE,
@@ -88,8 +89,13 @@ class MLModelSerializer(MLModelSummarySerializer):
     )
     inconclusive = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
-        help_text="Target to the tolerance classes in which a disturbed measurement may hide a "
-        "faster build.",
+        help_text="Target to the tolerance classes in which measurements without a conclusion may "
+        "hide a faster build.",
+    )
+    probable_gains = serializers.DictField(
+        child=serializers.DictField(child=serializers.FloatField()),
+        help_text="Target to tolerance class to how many times as fast as the default a build "
+        "probably is that is still being confirmed.",
     )
     is_held = serializers.BooleanField(
         help_text="Whether it is private only until its first files have passed their checks."
@@ -142,6 +148,7 @@ def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
         "inspection": InspectionSerializer(job).data if job else None,
         "not_runnable": NotRunnableSerializer(fault).data if fault else None,
         "inconclusive": {slug: sorted(classes) for slug, classes in inconclusive.items()},
+        "probable_gains": probable_gains(revision) if inconclusive else {},
         "is_held": mlmodel.is_held,
         "default_branch": mlmodel.default_branch,
         "identifiers": names_data(revision),
