@@ -20,8 +20,7 @@ from statistics import NormalDist
 
 from hpcfair.measurement.ratio import MARGIN
 from hpcfair.measurement.sequential import critical_t
-from hpcfair.outputlimits import accepts
-from hpcfair.precisions import Tolerance
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.confirmation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
@@ -161,7 +160,7 @@ def _served_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> 
             for each in remaining
             if each is not excluded
             and each.is_proved
-            and accepts(trial.tolerance, each.trial.tolerance)
+            and TOLERANCES.index(each.trial.tolerance) <= TOLERANCES.index(trial.tolerance)
             and not is_closer(trial, each.trial)
         ),
         default=1.0,
