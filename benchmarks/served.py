@@ -3,7 +3,8 @@
 ``make bench NAME=served [ARGS="--budget 60"]``. For each model TVM's schedules are searched, as by
 the hub in the background; then the engine searches the model with all available backends and the
 experience of the models before. The selected builds are measured again, interleaved with the
-baseline in fresh processes, and only these figures count.
+baseline in fresh processes, and only these figures count. ``offline`` counts samples
+per second over the baseline at its best batch.
 
 An interrupted run continues; ``--fresh`` starts again.
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from benchmarks.served_figures import CLASSES
+from benchmarks.served_offline import OFFLINE
 from benchmarks.serving import SearchSetup, add_stored_trials, search_and_measure
 from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
@@ -99,7 +101,7 @@ def _once(folder: Path, name: str, setup: SearchSetup, cache: Path) -> dict[str,
 
 def _figures(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
-    for name in CLASSES:
+    for name in (*CLASSES, OFFLINE):
         served = [m["classes"][name] for m in models.values() if name in m["classes"]]
         if not served:
             continue

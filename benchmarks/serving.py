@@ -14,6 +14,7 @@ from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
 from benchmarks.served_figures import CLASSES, best_within
+from benchmarks.served_offline import OFFLINE, offline_build
 from workers.backends.normalform import NORMALISER
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
@@ -142,6 +143,11 @@ def search(
     result = tune(request, setup.backends, device, store, clock=clock, progress=progress)
     progress("again", 0, None, f"{len(result.trials)} trials, {result.stop_reason}")
     served = _served(request, setup, device, clock, result)
+    offline = offline_build(
+        request, setup.backends, device, clock, progress, result, setup.budget_s
+    )
+    if offline is not None:
+        served[OFFLINE] = offline
     setup.remember(request.network, result.trials)
     return {
         "class": request.network.architecture_class,

@@ -14,6 +14,7 @@ from hub.pages.frame import frame, repository_page
 from hub.pages.progress import summary_of
 from hub.pages.speedpanel import SpeedPanel, speed_panel
 from hub.pages.targetchoice import keep_choice
+from hub.pages.throughputpanel import throughput_panel
 from hub.pages.ways import ways_of
 from registry.fair.description import Description
 from registry.selectors.fair.description import describe
@@ -45,10 +46,14 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     is_model = mlmodel.kind == RepositoryKind.MODEL
     is_offered = is_model and graph is not None and context["not_runnable"] is None
     panel = speed_panel(request, revision, graph, name) if is_offered else None
+    throughput = None
+    if panel and panel.comparison:
+        throughput = throughput_panel(mlmodel, graph, name, panel.comparison.target.slug)
     readme = markdown.render(readme_of(revision))
     context |= {
         "description": description,
         "panel": panel,
+        "throughput": throughput,
         "ways": ways_of(mlmodel, settings.HUB_URL, name),
         "readme": readme,
         "fact_card": None if readme.html.strip() else _fact_card(description, panel),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from registry.scenarios import Scenario
 from registry.selectors.results.speed import InputShape
 from registry.states import ToleranceClass
 
@@ -31,6 +32,9 @@ _NUMPY_TYPES = frozenset(
     {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
     | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 )
+
+
+_MANY = ("for y in m.map([x, x]):  # any number of samples or batches", "    print(y)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ def load(
     runtime: str = PLAIN_RUNTIME,
     tolerance: str | float = ToleranceClass.EXACT,
     inputs: Sequence[InputShape] = (),
+    scenario: str = Scenario.SINGLE_STREAM,
     sign_in: bool = False,
 ) -> list[Snippet]:
     """Load a model with the client and run it.
@@ -65,6 +70,7 @@ def load(
         runtime: Of the build that is to be loaded.
         tolerance: The class that the build needs, or the largest relative error.
         inputs: Example inputs; without them, the model is loaded and not run.
+        scenario: In ``offline``, many samples are run.
         sign_in: Whether strangers may not load it.
     """
     options = [_quoted(name)]
@@ -73,8 +79,10 @@ def load(
     if tolerance != ToleranceClass.EXACT:
         is_number = isinstance(tolerance, float)
         options.append(f"tolerance={tolerance if is_number else _quoted(str(tolerance))}")
+    if scenario != Scenario.SINGLE_STREAM:
+        options.append(f"scenario={_quoted(scenario)}")
     call = f"m = hpcfair.load({', '.join(options)})"
-    run = _run(inputs)
+    run = _run(inputs, _MANY if scenario == Scenario.OFFLINE else ("y = m(x)",))
     lines = ["import hpcfair", *(["import numpy as np"] if run else []), "", call, *run]
     lines.append("print(m.explain())  # what was loaded, and why")
     return [
@@ -226,26 +234,23 @@ def _data(options: str) -> str:
     return f"data = load_dataset({options})"
 
 
-def _run(inputs: Sequence[InputShape]) -> list[str]:
-    """Lines that run the model on zeros; none where NumPy lacks a type."""
+def _run(inputs: Sequence[InputShape], call: Sequence[str]) -> list[str]:
+    """Lines that ``call`` the model on zeros; none where NumPy lacks a type."""
     arrays = [_zeros(one) for one in inputs]
     if not arrays or None in arrays:
         return []
     if len(arrays) == 1:
-        return [f"x = {arrays[0]}  # your data", "y = m(x)"]
+        return [f"x = {arrays[0]}  # your data", *call]
     pairs = zip(inputs, arrays, strict=True)
     items = [f"    {_quoted(one.name)}: {array}," for one, array in pairs]
-    return ["x = {  # your data", *items, "}", "y = m(x)"]
+    return ["x = {  # your data", *items, "}", *call]
 
 
 def _zeros(one: InputShape) -> str | None:
     if one.dtype == "string":
         return f'np.full({one.shape}, "")'
-    return f"np.zeros({one.shape}, np.{_numpy(one.dtype)})" if one.dtype in _NUMPY_TYPES else None
-
-
-def _numpy(dtype: str) -> str:
-    return "bool_" if dtype == "bool" else dtype
+    dtype = one.dtype.replace("bool", "bool_")
+    return f"np.zeros({one.shape}, np.{dtype})" if one.dtype in _NUMPY_TYPES else None
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -200,7 +201,7 @@ class _SnippetWriter:
 
     def __init__(self, mlmodel: MLModel, graph: Graph, revision_name: str) -> None:
         self._graph = graph
-        self._place = {
+        self._place: dict[str, Any] = {
             "hub_url": settings.HUB_URL,
             "name": mlmodel.full_name,
             "revision": revision_name,

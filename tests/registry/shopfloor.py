@@ -229,6 +229,24 @@ def document(revision: Revision, threads: str = "all", *, job: str = "") -> dict
     return made
 
 
+def offline(made: dict[str, Any], batch: int = 16) -> dict[str, Any]:
+    """The same record as one of queries of 64 samples, which both sides compute in batches."""
+    made["protocol"] |= {
+        "scenario": "offline",
+        "samples_per_run": 64,
+        "batch": {"baseline": 8, "candidate": batch},
+        "streams": {"baseline": 1, "candidate": 2},
+        "sweep": [
+            {"side": side, "batch": size, "streams": 1, "throughput_per_s": 100.0 * size}
+            for side in ("baseline", "candidate")
+            for size in (1, 8)
+        ],
+    }
+    for side in made["statistics"].values():
+        side["throughput_per_s"] = 64e9 / side["mean_ns"]
+    return made
+
+
 def artefact(threads: str = "all") -> dict[str, str]:
     """Files of a build: path to digest of a stored blob."""
     return {"model.ort": make_blob(f"artefact with {threads} threads".encode()).sha256}

@@ -45,6 +45,14 @@ def test_the_snippet_of_an_error_loads_the_build_of_that_error(
 
 
 @pytest.mark.usefixtures("digits")
+def test_the_snippet_of_the_throughput_runs_many_samples(client: Client, tmp_path: Path) -> None:
+    output = run(shown(client, f"/{NAME}")["offline-exact"], tmp_path)
+    assert re.search(r"^ +scenario +offline: 1000 samples/s, batch 4", output, re.MULTILINE)
+    # Two batches of two rows each.
+    assert output.count("[[") == 2
+
+
+@pytest.mark.usefixtures("digits")
 @needs("git-lfs")
 def test_the_files_are_fetched_by_other_programs(client: Client, tmp_path: Path) -> None:
     groups = shown(client, f"/{NAME}")
@@ -61,7 +69,7 @@ def test_builds_are_run_on_the_test_tensors(client: Client, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("digits")
 def test_a_record_is_measured_again(client: Client, tmp_path: Path) -> None:
-    baseline = Build.objects.get(is_baseline=True)
+    baseline = Build.objects.get(is_baseline=True, scenario="single-stream")
     (block,) = shown(client, f"/records/{baseline.record_id}")["measure-again"]
     # The record's figures are made up, so this machine may contradict them.
     tolerant = Block("sh", f"{block.text} || test $? = {NOT_REPRODUCED}")
@@ -110,5 +118,5 @@ def test_a_data_set_is_fetched(client: Client, tmp_path: Path, charlie: User, la
 def test_no_snippet_is_left_out(client: Client) -> None:
     assert set(shown(client, f"/{NAME}")) == {
         "hpcfair-exact", "hpcfair-int8", "command-exact", "command-int8", "price-0.014",
-        "library", "hf", "git",
+        "offline-exact", "library", "hf", "git",
     }  # fmt: skip

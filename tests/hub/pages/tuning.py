@@ -28,6 +28,29 @@ def publish(floor: shopfloor.Floor, **builds: dict[str, object]) -> list[Build]:
     return made
 
 
+def publish_offline(floor: shopfloor.Floor, **builds: dict[str, object]) -> list[Build]:
+    """Builds in the scenario ``offline``, beside those of :func:`publish`."""
+    floor.tune()
+    held = job_claim(device_name=floor.device.name, kinds=[JobKind.TUNE], target=floor.target.slug)
+    assert held is not None
+    handle = {"job_uuid": held.job_uuid, "fence": held.fence}
+    columns = []
+    defaults: dict[str, object] = {"is_baseline": True, "ratio": 1.0, "verdict": "same"}
+    for threads, more in {"all": defaults, **builds}.items():
+        document = shopfloor.offline(shopfloor.document(floor.revision, threads, job=held.job_uuid))
+        document["target"]["slug"] = floor.target.slug
+        record = record_add(**handle, document=document)
+        execution = {"batch": 16, "streams": "cores"}
+        columns.append(
+            shopfloor.build(
+                record.pk, threads, execution=execution, throughput_per_s=1240.0, **more
+            )
+        )
+    made = builds_publish(**handle, builds=columns, scenario="offline")
+    job_succeed(**handle, result={})
+    return made
+
+
 def floor_of(mlmodel: MLModel, slug: str = shopfloor.SLUG, rank: int = 30) -> shopfloor.Floor:
     """The newest revision of a model with a network, and a device of a target."""
     revision = revision_get(mlmodel)

@@ -21,7 +21,8 @@ def test_nothing_comes_between_warming_up_and_timing(monkeypatch: pytest.MonkeyP
     def collecting(phase: str, _info: dict[str, int]) -> None:
         log.append(f"collection: {phase}")
 
-    opened = child_work._Open(Session(), {}, CallerPlacement(Session()))  # type: ignore[arg-type]
+    session: Any = Session()
+    opened = child_work._Open(session, {}, CallerPlacement(session), lambda: session)
     monkeypatch.setattr(child_work, "_OPEN", [opened])
     gc.callbacks.append(collecting)
     try:

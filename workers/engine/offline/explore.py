@@ -149,8 +149,7 @@ class _Explorer:
     ) -> list[OfflineConfiguration]:
         """The best points of all variants that there was time for."""
         configurations: list[OfflineConfiguration] = []
-        deadline = self._started_s + _EXPLORED * self._seconds
-        for variant in self._variants(subjects, deadline):
+        for variant in self._variants(subjects):
             # The defaults as they are were measured as the baseline.
             if variant.streams == "one" and variant.trial is subjects[0].trial:
                 continue
@@ -159,7 +158,7 @@ class _Explorer:
             try:
                 with self._opened(variant, "candidate") as session:
                     points = self._sweep.of_candidate(
-                        session, count, best.throughput_per_s, deadline
+                        session, count, best.throughput_per_s, self._end_s(_EXPLORED)
                     )
             except CandidateFailed as error:
                 self._report(f"{variant.trial.candidate.name} failed: {error}", len(configurations))
@@ -167,9 +166,9 @@ class _Explorer:
             configurations.append(OfflineConfiguration(variant, chosen(points), tuple(points)))
         return configurations
 
-    def _variants(self, subjects: Sequence[Subject], deadline: float) -> Iterator[Variant]:
+    def _variants(self, subjects: Sequence[Subject]) -> Iterator[Variant]:
         for subject in subjects:
-            if self._context.clock.monotonic() > deadline:
+            if self._context.clock.monotonic() > self._end_s(_EXPLORED):
                 return
             candidate = subject.trial.candidate
             build = subject.build or self._built(subject)
@@ -186,8 +185,8 @@ class _Explorer:
         self, baseline: OfflineConfiguration, configuration: OfflineConfiguration, number: int
     ) -> OfflineMeasurement | None:
         """The measurement of a configuration; ``None`` if it fails."""
-        left_s = self._started_s + self._seconds - self._context.clock.monotonic()
         self._report(f"measuring {configuration.variant.trial.candidate.name}", number)
+        left_s = self._end_s() - self._context.clock.monotonic()
         try:
             return measure_configuration(
                 self._context, self._rows, self._sweep, baseline, configuration, left_s
@@ -209,9 +208,16 @@ class _Explorer:
                 raise NotMeasured("this device computes one sample at a time")
             yield session
 
+    def _end_s(self, share: float = 1.0) -> float:
+        """Time of the clock at which a share of the budget is used."""
+        return self._started_s + share * self._seconds
+
     def _report(self, message: str, done: int) -> None:
-        used_s = self._context.clock.monotonic() - self._started_s
-        self._progress("offline", done, None, message, PhaseTime(used_s, self._seconds))
+        """Report progress. The callback may wait until the machine is quiet, which is free."""
+        before_s = self._context.clock.monotonic()
+        time = PhaseTime(before_s - self._started_s, self._seconds)
+        self._progress("offline", done, None, message, time)
+        self._started_s += self._context.clock.monotonic() - before_s
 
 
 def _fastest(

@@ -1,0 +1,81 @@
+"""Throughput of a network's builds in the scenario ``offline``, for the page of its model."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from registry.scenarios import Scenario
+from registry.selectors.results.best import facts_of
+from registry.selectors.results.speed import InputShape, offers_of
+from registry.tables import Build, Graph, Record
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """Samples per second of a side with a batch and a number of streams."""
+
+    side: str
+    batch: int
+    streams: int
+    throughput_per_s: float
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """From an entry of ``protocol.sweep`` of a benchmark record."""
+        return cls(
+            str(data["side"]),
+            int(data["batch"]),
+            int(data["streams"]),
+            float(data["throughput_per_s"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Builds of a network on a target in the scenario ``offline``.
+
+    Attributes:
+        default: The runtime's defaults at their best batch.
+        offers: The build that each tolerance class brings, strictest first.
+        points: Of the last offer and of the defaults, by which batch and streams were chosen.
+        inputs: Inputs of the queries.
+    """
+
+    default: Build
+    offers: list[Build]
+    points: list[SweepPoint]
+    inputs: tuple[InputShape, ...]
+
+    @property
+    def best(self) -> Build:
+        """The build of the highest throughput."""
+        return self.offers[-1]
+
+
+def throughput_of(graph: Graph, target: str) -> Throughput | None:
+    """The throughput of a network on a target (slug); ``None`` if it is not measured there."""
+    rows = Build.objects.filter(
+        graph=graph, target__slug=target, scenario=Scenario.OFFLINE, withdrawn_at=None
+    )
+    rows = rows.select_related("target", "record")
+    rows = rows.defer("record__document", "record__envelope", "provenance")
+    builds = {build.pk: build for build in rows}
+    default = next((build for build in builds.values() if build.is_baseline), None)
+    offers = [builds[each.key] for each in offers_of(facts_of(list(builds.values())))]
+    if default is None or not offers:
+        return None
+    names = ("document__protocol__sweep", "document__identity__inputs")
+    record = Record.objects.filter(pk=offers[-1].record_id).values_list(*names).get()
+    sweep, inputs = record
+    return Throughput(
+        default,
+        offers,
+        _latest(map(SweepPoint.from_json, sweep or ())),
+        tuple(InputShape.from_json(each) for each in inputs or ()),
+    )
+
+
+def _latest(points: Iterable[SweepPoint]) -> list[SweepPoint]:
+    """The last point of each side, batch and number of streams: some are measured again."""
+    latest = {(point.side, point.batch, point.streams): point for point in points}
+    return sorted(latest.values(), key=lambda point: (point.side, point.batch, point.streams))

@@ -1,0 +1,86 @@
+"""Pages, API and metadata tell the throughput of a model beside its latency."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from registry.errors import Invalid
+from registry.tables import Build, MLModel
+from tests.hub.pages.test_reading import text
+from tests.hub.pages.tuning import floor_of, publish, publish_offline
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/alice/digits"
+MACHINE = {"architecture": "x86-64", "features": ["avx2", "avx512f"]}
+
+
+@pytest.fixture
+def measured(digits: MLModel) -> list[Build]:
+    """Builds for a single stream, and one that is faster offline."""
+    publish(floor_of(digits), half={"ratio": 0.5})
+    return publish_offline(floor_of(digits), half={"ratio": 0.4})
+
+
+def resolved(client: Client, **more: Any) -> Any:
+    body = {"machine": MACHINE, "runtimes": {"onnxruntime": "1.31.1"}, **more}
+    address = "/api/v1/models/alice/digits/resolve"
+    answer = client.post(address, body, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_page_of_a_model_tells_its_throughput_with_a_chart_and_a_program(
+    client: Client,
+) -> None:
+    page = text(client, PATH)
+    assert "Offline throughput" in page
+    assert "2.5 times as fast, 1,240 samples/s" in page
+    assert "batch 16, one stream per core" in page
+    assert "scenario=&quot;offline&quot;" in page
+    assert "m.map(" in page
+    assert '"default, 1 stream"' in page
+    # The latency above is that of a single stream.
+    assert "2 times as fast on x86-64-avx512" in page
+
+
+@pytest.mark.usefixtures("tuned_digits")
+def test_without_a_measurement_nothing_is_shown(client: Client) -> None:
+    assert "Offline throughput" not in text(client, PATH)
+
+
+def test_the_scenario_decides_which_build_is_loaded(client: Client, measured: list[Build]) -> None:
+    offline = resolved(client, scenario="offline")["build"]
+    assert offline["execution"] == {"batch": 16, "streams": "cores"}
+    assert (offline["scenario"], offline["throughput_per_s"]) == ("offline", 1240.0)
+    assert offline["uuid"] in {str(build.uuid) for build in measured}
+    single = resolved(client)["build"]
+    assert (single["scenario"], single["execution"]) == ("single-stream", None)
+    server = resolved(client, scenario="server")
+    assert server["build"]["uuid"] == single["uuid"]
+    assert "measured in the scenario server" in server["reason"]
+
+
+@pytest.mark.usefixtures("measured")
+def test_builds_are_listed_by_scenario(client: Client) -> None:
+    address = "/api/v1/models/alice/digits/builds"
+    for scenario in ("offline", "single-stream"):
+        items = client.get(address, {"scenario": scenario}).json()["items"]
+        assert {item["scenario"] for item in items} == {scenario}
+        assert len(items) == 2
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_metadata_and_the_record_name_the_scenario(client: Client) -> None:
+    answer = client.get(PATH, headers={"accept": "application/ld+json"})
+    assert '"hub:scenario":"offline"' in answer.content.decode().replace(" ", "")
+    record = Build.objects.get(scenario="offline", is_baseline=False).record_id
+    assert "a run is a query of 64 samples" in text(client, f"/records/{record}")
+
+
+def test_a_record_of_another_scenario_is_no_evidence(digits: MLModel) -> None:
+    with pytest.raises(Invalid, match="cannot be published"):
+        publish(floor_of(digits), half={"execution": {"batch": 2, "streams": "one"}})
+    assert not Build.objects.exists()
