@@ -181,7 +181,8 @@ def download(
     """
     options = _quoted(name) + (f", revision={_quoted(revision)}" if revision else "")
     if is_dataset:
-        package, text = "datasets", ("from datasets import load_dataset", "", _data(options))
+        package = "datasets"
+        text = ("from datasets import load_dataset", "", f"data = load_dataset({options})")
     elif library == "transformers":
         package = "transformers torch"
         text = (
@@ -228,10 +229,6 @@ def git(clone_url: str) -> list[Snippet]:
 def _endpoint(hub_url: str, package: str, *, sign_in: bool) -> list[str]:
     lines = [f"pip install {package}", f"export HF_ENDPOINT={shlex.quote(hub_url)}"]
     return [*lines, "hf auth login"] if sign_in else lines
-
-
-def _data(options: str) -> str:
-    return f"data = load_dataset({options})"
 
 
 def _run(inputs: Sequence[InputShape], call: Sequence[str]) -> list[str]:
