@@ -48,8 +48,8 @@ def reproduction_document(
     document = {
         **{name: old[name] for name in _COPIED},
         "identity": {**old["identity"], "kind": "reproduction"},
-        "target": _target(machine.describe()),
-        "environment": _environment(machine.describe()),
+        "target": target_here(machine.describe()),
+        "environment": environment_here(machine.describe()),
         "protocol": _protocol(old["protocol"], plan, rounds),
         "samples": {"blocks": [block_document(block) for block in blocks]},
         "statistics": {side: latency_statistics(ns, per_run) for side, ns in runs.items()},
@@ -72,7 +72,7 @@ def reproduction_document(
         "quality": {"unstable": statement == "unstable", **_quality(rounds, load_before)},
         "provenance": {
             "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "tools": {"hpcfair": _versions()["hpcfair"]},
+            "tools": {"hpcfair": versions()["hpcfair"]},
             "reproduces": original.id,
         },
     }
@@ -87,7 +87,8 @@ def load_average() -> float | None:
         return None
 
 
-def _target(here: machine.Machine) -> dict[str, Any]:
+def target_here(here: machine.Machine) -> dict[str, Any]:
+    """The group ``target`` of a record of this machine."""
     return without_none(
         slug=machine.target_slug(here),
         architecture=here.architecture,
@@ -102,12 +103,13 @@ def _target(here: machine.Machine) -> dict[str, Any]:
     )
 
 
-def _environment(here: machine.Machine) -> dict[str, Any]:
+def environment_here(here: machine.Machine) -> dict[str, Any]:
+    """The group ``environment`` of a record of this machine."""
     return without_none(
         os=here.os,
         kernel=here.kernel,
         python=platform.python_version(),
-        packages=_versions(),
+        packages=versions(),
         sandbox="none",
         governor=here.governor,
         virtualisation=here.virtualisation,
@@ -139,11 +141,12 @@ def _quality(rounds: RepeatedRounds, load_before: float | None) -> dict[str, Any
     )
 
 
-def _versions() -> dict[str, str]:
-    versions = {}
+def versions() -> dict[str, str]:
+    """Versions of the packages that measure."""
+    packages = {}
     for package in ("hpcfair", "numpy", "onnxruntime"):
         try:
-            versions[package] = metadata.version(package)
+            packages[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return {"hpcfair": "0", **versions}
+    return {"hpcfair": "0", **packages}

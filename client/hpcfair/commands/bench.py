@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from hpcfair.bench.reproduction import reproduce as reproduce_record
+from hpcfair.bench.server import measure_server
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
+from hpcfair.commands.run import MinAccuracy, Name, Revision, Tolerated, limits_of, load_model
 from hpcfair.explain import latency_text, ratio_text
 from hpcfair.record import publish_record
 
@@ -69,3 +71,30 @@ def reproduce(
         say(f"Uploaded as {publish_record(client.http, repeated.document)}.")
     if repeated.same_target and not repeated.agrees:
         raise typer.Exit(NOT_REPRODUCED)
+
+
+@app.command()
+def server(
+    context: typer.Context,
+    name: Name,
+    bound_ms: Annotated[float, typer.Option(min=0.001, help="Bound of the 99th percentile.")],
+    samples: Annotated[int, typer.Option(min=100, help="Of each rate that is tried.")] = 1000,
+    revision: Revision = None,
+    tolerance: Tolerated = None,
+    min_accuracy: MinAccuracy = None,
+    as_json: Json = False,
+) -> None:
+    """Find the largest rate of random arrivals whose 99th percentile keeps a bound.
+
+    Measures the best build for this machine, one sample at a time. With --json, prints the record.
+    """
+    limits = limits_of(tolerance, min_accuracy)
+    with load_model(context, name, revision, "auto", limits) as model:
+        document = measure_server(model, round(bound_ms * 1e6), samples)
+    if as_json:
+        emit_json(document)
+        return
+    load, side = document["protocol"]["load"], document["statistics"]["candidate"]
+    latency = latency_text(side.get("p99_ns") or side["max_ns"])
+    verb = "keeps" if load["is_kept"] else "does not keep"
+    typer.echo(f"{load['rate_per_s']:.4g} samples/s: p99 of {latency} {verb} {bound_ms:g} ms")
