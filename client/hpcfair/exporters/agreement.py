@@ -13,7 +13,7 @@ from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array, Runtime, TensorInfo
 
 #: Rows of the examples that are compared.
-_ROWS = 64
+_ROWS = 256
 #: Largest difference in units of the largest value of the output. Float32 of two libraries differs
 #: by 1e-7 to 1e-4; what is wrong differs by more than this.
 _LIMIT = 1e-3
