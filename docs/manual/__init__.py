@@ -14,6 +14,7 @@ from manual.card import card_page
 from manual.commands import agent_page, cli_page, operator_page
 from manual.diagram import StateDiagram
 from manual.errors import error_page
+from manual.navigation import Navigation
 from manual.operations import device_page
 from manual.python import python_page, split_names
 from manual.rest import object_page, operation_page
@@ -42,6 +43,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Before napoleon, which reads the sections.
     app.connect("autodoc-process-docstring", split_names, priority=400)
     app.add_directive("mermaid", StateDiagram)
+    # Before the theme, which calls the function.
+    app.connect("html-page-context", Navigation().use, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
