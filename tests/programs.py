@@ -194,6 +194,11 @@ REQUIREMENTS = {
         lambda: os.environ.get("HPCFAIR_EMULATION") == "all",
         "they take minutes for each machine: HPCFAIR_EMULATION=all make test",
     ),
+    "clients": Requirement(
+        "clients between the oldest and the newest",
+        lambda: os.environ.get("HPCFAIR_CLIENTS") == "all",
+        "the oldest and the newest client stand for them: HPCFAIR_CLIENTS=all make test",
+    ),
     "linux": Requirement(
         "confined child processes, signals of parents",
         lambda: sys.platform == "linux",
