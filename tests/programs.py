@@ -246,6 +246,11 @@ REQUIREMENTS = {
     ),
     "onnxruntime_cuda": _gpu_backend("onnxruntime_cuda", "onnxruntime-gpu", "cuda"),
     "tensorrt": _gpu_backend("tensorrt", "tensorrt", "tensorrt"),
+    "no cuda-bindings": Requirement(
+        "TVM without a compiler for GPUs",
+        lambda: not find_spec("cuda"),
+        "cuda-bindings is installed, which compiles in the place of nvcc",
+    ),
     "nvcc": Requirement(
         "PTX of TVM's kernels",
         lambda: shutil.which("nvcc"),

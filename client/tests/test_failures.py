@@ -60,6 +60,7 @@ COMMANDS = [
     "bench list",
     f"bench show {ID}",
     f"bench reproduce {ID}",
+    "bench server lab/tiny --bound-ms 50",
     "jobs list",
     "jobs show 1",
     "jobs wait 1",

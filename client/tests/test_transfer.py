@@ -140,7 +140,7 @@ def test_what_came_before_a_failure_is_not_asked_for_again(
         checkout(http, cache, [FILE], tmp_path / "here", what="lab/tiny")
     assert names(tmp_path / "here") == [STAGING]
     (tmp_path / "here" / "README.md").write_text("mine")
-    assert list(export_path(tmp_path / "here", None, tmp_path)) == ["README.md"]
+    assert list(export_path(tmp_path / "here", None, tmp_path).files) == ["README.md"]
     (tmp_path / "here" / "README.md").unlink()
     server.asked.clear()
 

@@ -28,6 +28,7 @@ SORT_NAMES = {
     "updated": "Recently updated",
     "downloads": "Most downloaded",
     "latency": "Lowest latency",
+    "throughput": "Highest throughput",
     "gain": "Largest gain",
     "accuracy": "Highest accuracy",
     "parameters": "Fewest parameters",

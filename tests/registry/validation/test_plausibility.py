@@ -46,6 +46,7 @@ def record(**parts: Any) -> dict[str, Any]:
         "identity": {"kind": "headline", "graph_hash": "a" * 64},
         "target": {"device": "agent-1", "processor": "Xeon"},
         "provenance": {"created_at": NOW.isoformat()},
+        "protocol": {"scenario": "single-stream"},
         "statistics": {"candidate": {"p50_ns": 3_000_000}},
         "samples": {"blocks": BLOCKS},
         "comparison": {

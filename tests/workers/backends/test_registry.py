@@ -22,6 +22,7 @@ def test_backends_are_found_by_what_is_installed() -> None:
     assert {name for name, reason in missing.items() if "needs an NVIDIA GPU" in reason} == {
         "onnxruntime_cuda",
         "tensorrt",
+        "torch_cuda",
         "tvm_cuda",
     }
 

@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +85,7 @@ def test_nvidias_compiler_takes_the_kernels(compiled: CompiledForGpu) -> None:
 
 
 @needs("cc")
-@pytest.mark.skipif(
-    "cuda-bindings" in {each.name for each in metadata.distributions()},
-    reason="cuda-bindings compiles in the place of nvcc",
-)
+@needs("no cuda-bindings")
 def test_without_a_compiler_for_gpus_the_backend_is_not_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
