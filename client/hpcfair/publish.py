@@ -46,6 +46,11 @@ def save(
     **how: Unpack[Publication],
 ) -> Revision:
     """Publish a model; see :meth:`hpcfair.Client.save`."""
+    for unknown in how.keys() - Publication.__annotations__.keys():
+        raise TypeError(
+            f"save() has no argument {unknown!r}: a field of the card is passed as "
+            f"card={{{unknown!r}: ...}}"
+        )
     checked_name(name)
     examples = as_examples(example_inputs)
     with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as folder:

@@ -83,6 +83,13 @@ def test_without_a_license_nothing_is_sent(hub: Any, client: Client, tiny: bytes
     assert {request.method for request in hub.asked} == {"GET"}
 
 
+def test_an_argument_that_save_lacks_is_refused(hub: Any, client: Client, tiny: bytes) -> None:
+    options: Any = {"license": "mit"}
+    with pytest.raises(TypeError, match="card={.license.: ...}"):
+        client.save(tiny, NAME, **options)
+    assert not hub.calls("POST", f"{MODEL}/commits")
+
+
 def test_new_weights_keep_the_card_the_hub_has(hub: Any, client: Client, tiny: bytes) -> None:
     card = b"---\nlicense: mit\n---\n# Mine\n"
     hub.on("GET", f"{MODEL}/files/README.md", card)
