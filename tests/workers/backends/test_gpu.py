@@ -19,6 +19,7 @@ from workers.backends import registry
 from workers.backends.onnxruntime_cuda.backend import OnnxRuntimeCudaBackend
 from workers.backends.tensorrt.backend import TensorRtBackend
 from workers.backends.torch.cuda import TorchCudaBackend
+from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
@@ -203,6 +204,26 @@ def test_defaults_that_round_are_not_called_exact(mlp: Network, tmp_path: Path) 
     assert tolerance("c", H200, **exact, tf32=True) == "fp16"
     assert tolerance("d", H200, **exact, tf32=False) == "exact"
     assert tolerance("e", H200, **half) == "fp16"
+
+
+@pytest.mark.parametrize("backend", [OnnxRuntimeCudaBackend(), TorchCudaBackend()])
+def test_candidates_that_differ_in_tf32_share_no_build(
+    backend: OnnxRuntimeCudaBackend | TorchCudaBackend, mlp: Network, tmp_path: Path
+) -> None:
+    """They would share its tolerance class."""
+    cache = ArtefactCache({backend.name: backend.opening})
+    space = backend.space(mlp, H200)
+    rounding = next(o for o in map(space.at, range(space.size)) if o.get("tf32") is True)
+    files = tmp_path / "files"
+    files.mkdir()
+    opened = backend.runtime_options(rounding)
+    assert opened["tf32"] is True
+    build = BuildResult("measured", directory=files, tolerance="fp16", runtime_options=opened)
+    cache.put(backend.name, rounding, mlp.model_path, build)
+    exact = rounding | {"tf32": False}
+    assert cache.copy(backend.name, exact, mlp.model_path, tmp_path / "exact") is None
+    other = rounding | {"graphs": not rounding["graphs"]}
+    assert cache.copy(backend.name, other, mlp.model_path, tmp_path / "other") is not None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ class OnnxRuntimeCudaBackend(BaseBackend):
 
     name = "onnxruntime_cuda"
     packages = ("onnxruntime-gpu", "onnx")
-    opening = frozenset({"graph_optimization", "tf32", "layout", "convolutions", "graphs"})
+    # Without ``tf32``: it decides the tolerance class, which candidates that share files share.
+    opening = frozenset({"graph_optimization", "layout", "convolutions", "graphs"})
     no_profile = "ONNX Runtime's trace times the launch of GPU kernels, not the kernels"
 
     def space(self, network: Network, target: TargetSpec) -> Space:
@@ -46,4 +47,5 @@ class OnnxRuntimeCudaBackend(BaseBackend):
     def runtime_options(self, options: Options) -> Options:
         if options["default"]:
             return dict(DEFAULT)
-        return {"graph_optimization": "all", **super().runtime_options(options)}
+        opened = {"graph_optimization": "all", **super().runtime_options(options)}
+        return opened | {name: value for name, value in options.items() if name == "tf32"}

@@ -11,7 +11,8 @@ class TorchCudaBackend(BaseTorchBackend):
     """Packages of Triton kernels and calls of NVIDIA's libraries."""
 
     name = "torch_cuda"
-    opening = frozenset({"graphs", "tf32"})
+    # Without ``tf32``: it decides kernels and the tolerance class.
+    opening = frozenset({"graphs"})
     no_profile = "PyTorch's profiler is not used on GPUs yet"
 
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
@@ -23,3 +24,7 @@ class TorchCudaBackend(BaseTorchBackend):
     def tolerance(self, target: TargetSpec, options: Options) -> Tolerance:
         # TF32 has the mantissa of float16, and so its rounding error.
         return "fp16" if options.get("tf32") else super().tolerance(target, options)
+
+    def runtime_options(self, options: Options) -> Options:
+        opened = super().runtime_options(options)
+        return opened | {name: value for name, value in options.items() if name == "tf32"}
