@@ -218,8 +218,8 @@ def test_a_saved_file_is_the_live_object(
 
     files = export(live.model, live.examples, tmp_path)
 
-    given = live.examples.values() if isinstance(live.examples, dict) else live.examples
-    arrays = dict(zip(inputs, given, strict=True))
+    examples = live.examples.values() if isinstance(live.examples, dict) else live.examples
+    arrays = dict(zip(inputs, examples, strict=True))
     graph = onnx.load(files["model.onnx"]).graph
     for value in (*graph.input, *graph.output):
         assert value.type.tensor_type.shape.dim[0].dim_param == "N", value.name
@@ -232,11 +232,11 @@ def test_a_saved_file_is_the_live_object(
         expected = live.outputs(*batch.values())
         assert sorted(results) == sorted(expected)
         for name, output in expected.items():
-            wanted = np.asarray(output)
-            if wanted.dtype.kind == "f":
-                np.testing.assert_allclose(results[name], wanted, rtol=1e-4, atol=1e-5)
+            array = np.asarray(output)
+            if array.dtype.kind == "f":
+                np.testing.assert_allclose(results[name], array, rtol=1e-4, atol=1e-5)
             else:
-                np.testing.assert_array_equal(results[name], wanted)
+                np.testing.assert_array_equal(results[name], array)
     assert "numpy==" in files[REQUIREMENTS].read_text()
 
 

@@ -262,9 +262,9 @@ def test_candidates_share_ranges_and_are_what_they_are_without(
     child: ReusedChild, tmp_path: Path
 ) -> None:
     network = networks.write(networks.residual_cnn(), tmp_path / "model")
-    known = space_of(network, VNNI).parameters
+    parameters = space_of(network, VNNI).parameters
     plain: Options = {**STATIC, "quantize": "heavy", "per_channel": False}
-    plain |= {"execution": "sequential"} if "execution" in known else {}
+    plain |= {"execution": "sequential"} if "execution" in parameters else {}
     digests = []
     for others in ([{**plain, "per_channel": True, "quantize": "between"}], []):
         folder = tmp_path / str(len(others))

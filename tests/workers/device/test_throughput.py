@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def brief(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def served(here: ThisMachine, wanted: list[str] | None, forms: Any) -> Any:
-        return available(here.spec, wanted or ["onnxruntime"], forms)
+    def served(here: ThisMachine, names: list[str] | None, forms: Any) -> Any:
+        return available(here.spec, names or ["onnxruntime"], forms)
 
     monkeypatch.setattr(tune, "backends_of", served)
     monkeypatch.setattr(throughput, "_FROM_S", 1.0)
