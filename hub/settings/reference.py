@@ -110,6 +110,12 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`all` runs the long tests of emulated machines, too.",
         ),
         (
+            "HPCFAIR_CLIENTS",
+            "text",
+            "none",
+            "`all` tests a middle version of the stock client, too.",
+        ),
+        (
             "HPCFAIR_SLURMCTLD",
             "file",
             "found on the path",
