@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from hpcfair import grant
 from hpcfair.client import Client
@@ -76,7 +76,11 @@ def login(token: str | None = None, url: str | None = None) -> Account:
 search = _verb(Client.search)
 compare = _verb(Client.compare)
 info = _verb(Client.info)
-load = _verb(Client.load)
+if TYPE_CHECKING:
+    # The result depends on an argument, which the type of _verb() cannot express.
+    load = Client().load
+else:
+    load = _verb(Client.load)
 save = _verb(Client.save)
 reuse = _verb(Client.reuse)
 pull = _verb(Client.pull)

@@ -2,19 +2,25 @@
 
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
-from hpcfair.errors import MissingPackage, Untrusted
+from hpcfair.errors import MissingPackage, NotSupported, Untrusted
 from hpcfair.formats import ONNX_RUNTIME, opener_of
+from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
 from hpcfair.loaded import Loaded
 from hpcfair.paths import safe_join
 from hpcfair.record import record
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
+from hpcfair.revision import revision as revision_of
 from hpcfair.runtimes import registry
+from hpcfair.runtimes.base import Options, Runtime
 from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
@@ -28,10 +34,39 @@ class Guard:
 
     verify: bool = False
     signed: bool | None = None
-    isolated: bool = False
+
+    def requires_signature(self, http: Transport) -> bool:
+        """Whether unsigned files are refused."""
+        return http.config.signed if self.signed is None else self.signed
 
 
-def load(  # noqa: PLR0913 - each is a decision of its own
+@dataclass(frozen=True, slots=True)
+class FetchedModel:
+    """The verified files of a build or of a published network, not opened.
+
+    Attributes:
+        path: The file that the runtime opens.
+        signed_by: Signature of the hub; ``None`` if there is none.
+    """
+
+    resolution: Resolution
+    path: Path
+    signed_by: trust.ValidSignature | None
+
+    @property
+    def runtime(self) -> str:
+        """Name of the runtime that opens it."""
+        build = self.resolution.build
+        return build.runtime if build else opener_of(self.path).runtime
+
+    @property
+    def options(self) -> Options:
+        """The runtime options that the hub measured, or the defaults."""
+        build = self.resolution.build
+        return build.runtime_options if build else opener_of(self.path).default
+
+
+def fetch(  # noqa: PLR0913 - each is a decision of its own
     http: Transport,
     cache: Cache,
     name: str,
@@ -41,13 +76,8 @@ def load(  # noqa: PLR0913 - each is a decision of its own
     acceptance: Acceptance = EXACT,
     scenario: Scenario = SINGLE_STREAM,
     guard: Guard = Guard(),
-    place_caller: bool | None = None,
-) -> Loaded:
-    """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
-    if not registry.installed():
-        raise MissingPackage(
-            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
-        )
+) -> FetchedModel:
+    """Choose, download and verify the files of the best build; opens nothing."""
     resolution = resolve(
         http,
         cache,
@@ -57,34 +87,82 @@ def load(  # noqa: PLR0913 - each is a decision of its own
         acceptance=acceptance,
         scenario=scenario,
     )
-    build = resolution.build
-    if build is None and target is not None:
+    if resolution.build is None and target is not None:
         warnings.warn(
             f"{name}: no build suits this machine, the plain model is used. {resolution.reason}",
             PlainModelWarning,
             stacklevel=4,
         )
-    required = http.config.signed if guard.signed is None else guard.signed
+    required = guard.requires_signature(http)
     _check_revision(resolution, revision)
     signature = _signature(http, cache, resolution, required=required)
     # A required signature is worth no more than the digests of the files that are opened.
     folder = fetch_tree(http, cache, resolution.files, what=name, verify=guard.verify or required)
-    path = safe_join(folder, resolution.entry_point)
-    opener = opener_of(path)
-    open_build = partial(
-        registry.open_isolated if guard.isolated else registry.open,
-        build.runtime if build else opener.runtime,
-        path,
-        build.runtime_options if build else opener.default,
-    )
+    return FetchedModel(resolution, safe_join(folder, resolution.entry_point), signature)
+
+
+def load(
+    http: Transport,
+    cache: Cache,
+    model: FetchedModel,
+    *,
+    isolated: bool = False,
+    place_caller: bool | None = None,
+) -> Loaded:
+    """Open a fetched model; see :meth:`hpcfair.Client.load`."""
     return Loaded(
-        resolution,
-        path,
-        open_build,
+        model.resolution,
+        model.path,
+        opening_of(model, isolated=isolated),
         lambda digest: record(http, cache, digest),
         place_caller=place_caller,
-        signed_by=signature,
+        signed_by=model.signed_by,
     )
+
+
+def opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:
+    """Opens a fetched model each time it is called."""
+    open_build = registry.open_isolated if isolated else registry.open
+    return partial(open_build, model.runtime, model.path, model.options)
+
+
+def native_session(model: FetchedModel) -> Any:
+    """The object of the runtime's own library; raises NotSupported if the runtime has none."""
+    runtime = opening_of(model)()
+    session = getattr(runtime, "session", None)
+    if session is None:
+        raise NotSupported(f"The runtime {model.runtime} has no session.", "Use as_='model'.")
+    return session
+
+
+def require_runtime() -> None:
+    """Raise MissingPackage if nothing can be opened here."""
+    if not registry.installed():
+        raise MissingPackage(
+            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
+        )
+
+
+def published_onnx(network: FetchedModel) -> Any:
+    """The published network as an ``onnx.ModelProto``."""
+    return open_onnx(required_onnx(network.path))
+
+
+def published_torch(http: Transport, cache: Cache, network: FetchedModel, guard: Guard) -> Any:
+    """The published network as a PyTorch module; see :mod:`hpcfair.torchmodule`."""
+    found = network.resolution
+    commit = revision_of(http, found.name, found.revision)
+    files = {file.path: file for file in commit.files}
+    _, path = network_paths(http, found.name, found.revision, files)
+    if path is None or path not in files:
+        return open_torch(network.path, None)
+    required = guard.requires_signature(http)
+    if required:
+        trust.check_model(http, cache, found.name, found.revision, [files[path]])
+    folder = fetch_tree(
+        http, cache, [files[path]], what=found.name, verify=guard.verify or required
+    )
+    return open_torch(network.path, safe_join(folder, path))
 
 
 def _check_revision(resolution: Resolution, revision: str | None) -> None:

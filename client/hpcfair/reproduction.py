@@ -13,7 +13,7 @@ from hpcfair.cache import Cache
 from hpcfair.errors import RuntimeFailed
 from hpcfair.explain import deviation_text
 from hpcfair.loaded import Loaded
-from hpcfair.loading import load
+from hpcfair.loading import fetch, load, require_runtime
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
 from hpcfair.testtensor import Case, cases_of
@@ -82,14 +82,17 @@ def reproduce(
     acceptance: Acceptance = EXACT,
 ) -> Reproduction:
     """Run a model on its test tensors; see :meth:`hpcfair.Client.reproduce`."""
-    with load(http, cache, name, revision=revision, target=target, acceptance=acceptance) as model:
+    require_runtime()
+    model_files = fetch(http, cache, name, revision=revision, target=target, acceptance=acceptance)
+    with load(http, cache, model_files) as model:
         cases = cases_of(http, cache, model.name, model.revision)
         result = _compare(model, cases, _tolerance_of(model.build))
         build = model.build
     outcome, deviation, detail = result
     if outcome == "differs" and deviation and build is not None and not build.is_baseline:
         # In a badly conditioned network, any other order of sums exceeds the limits.
-        with load(http, cache, model.name, revision=model.revision, target=None) as plain:
+        plain_files = fetch(http, cache, model.name, revision=model.revision, target=None)
+        with load(http, cache, plain_files) as plain:
             defaults, slack, _ = _compare(plain, cases, _DEFAULTS_TOLERANCE)
         if defaults == "reproduced" and violation(build.tolerance, deviation, slack) is None:
             outcome, detail = "reproduced", ""

@@ -22,7 +22,8 @@ FORK = "/api/v1/models/me/fork"
 def source(hub: Any, tiny: bytes, answer: Callable[..., httpx.Response]) -> None:
     """A published model, and a hub that lets it be forked."""
     files = [hub.keep(tiny, "nets/model.onnx"), hub.keep(CARD, "README.md")]
-    hub.on("GET", SOURCE, {"name": "lab/tiny", "graph": {"path": "nets/model.onnx"}})
+    hub.on("GET", SOURCE, {"name": "lab/tiny"})
+    hub.on("GET", f"{SOURCE}/graph", {"path": "nets/model.onnx", "facts": {"forms": []}})
     hub.on("GET", f"{SOURCE}/revisions/main", {"oid": OID, "files": files})
     hub.on("GET", f"{SOURCE}/revisions/v1", {"oid": "ab" * 20, "files": files[1:]})
     hub.on("POST", "/api/v1/models", httpx.Response(201, json={}))
@@ -74,7 +75,7 @@ def test_reuse_as_onnx_of_a_revision_without_a_graph_is_refused(client: Client) 
 def test_an_unknown_form_is_refused(hub: Any, client: Client) -> None:
     unknown: Any = "fortran"
 
-    with pytest.raises(BadInput, match="'onnx' or 'path'"):
+    with pytest.raises(BadInput, match="onnx, torch, path"):
         client.reuse("lab/tiny", as_=unknown)
     assert hub.asked == []
 

@@ -103,7 +103,7 @@ def _compare(
                 f"output {tensor.name} of the exported file has the shape {computed.shape}, the "
                 f"model's own has {reference.shape}",
             )
-        problem = _difference(computed.reshape(reference.shape), reference)
+        problem = difference(computed.reshape(reference.shape), reference)
         if problem:
             raise refusal(
                 what,
@@ -113,7 +113,7 @@ def _compare(
             )
 
 
-def _difference(computed: Array, reference: Array) -> str:
+def difference(computed: Array, reference: Array) -> str:
     """Where two arrays of one shape differ and by how much; empty if they agree."""
     if reference.dtype.kind != "f" or computed.dtype.kind != "f":
         return _unequal(computed.astype(reference.dtype), reference)

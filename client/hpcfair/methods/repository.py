@@ -7,7 +7,8 @@ from typing import Any, Unpack
 from hpcfair import catalogue, fork, mlmodel, pid, publish, revision, snapshot
 from hpcfair.catalogue import Filters
 from hpcfair.exporters.base import Examples
-from hpcfair.fork import Form, Reused
+from hpcfair.fork import Reused
+from hpcfair.forms import Form
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
 from hpcfair.publish import Publication
@@ -90,7 +91,8 @@ class RepositoryMethods(BaseClient):
         """Get the files of a model for further work, and optionally publish a copy.
 
         Args:
-            as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``.
+            as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``,
+                ``torch`` for a PyTorch module (see :meth:`load`).
             to: Also publish the files, unchanged, as this model. The hub records the copy and its
                 source. Publish a model that you trained further by :meth:`save`, with
                 ``base_model`` and ``base_model_relation: finetune`` in its card.

@@ -1,9 +1,13 @@
 """Methods of the client for what searches yield: builds and benchmark records."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 from hpcfair import hints, loading, mlmodel, pid, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
+from hpcfair.errors import BadInput
+from hpcfair.forms import LoadForm
 from hpcfair.loaded import Loaded
 from hpcfair.loading import Guard
 from hpcfair.methods.base import BaseClient
@@ -15,13 +19,39 @@ from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.types import Build
 
 
+class LoadOptions(TypedDict, total=False):
+    """Arguments of :meth:`hpcfair.Client.load` beside the name and the form."""
+
+    revision: str | None
+    target: str | None
+    tolerance: Tolerance | float | None
+    min_accuracy: float | None
+    scenario: Scenario
+    verify: bool
+    place_caller: bool | None
+    signed: bool | None
+    isolated: bool
+
+
 class ResultMethods(BaseClient):
     """Methods of the client for what searches yield: builds and benchmark records."""
 
+    @overload
+    def load(
+        self, name: str, *, as_: Literal["model"] = "model", **how: Unpack[LoadOptions]
+    ) -> Loaded: ...
+    @overload
+    def load(self, name: str, *, as_: Literal["path"], **how: Unpack[LoadOptions]) -> Path: ...
+    # Objects of libraries that need not be installed, and state no types.
+    @overload
+    def load(
+        self, name: str, *, as_: Literal["session", "onnx", "torch"], **how: Unpack[LoadOptions]
+    ) -> Any: ...
     def load(  # noqa: PLR0913 - each is a decision of its own
         self,
         name: str,
         *,
+        as_: LoadForm = "model",
         revision: str | None = None,
         target: str | None = "auto",
         tolerance: Tolerance | float | None = None,
@@ -31,7 +61,7 @@ class ResultMethods(BaseClient):
         place_caller: bool | None = None,
         signed: bool | None = None,
         isolated: bool = False,
-    ) -> Loaded:
+    ) -> Any:
         """Load the fastest trustworthy build for this machine.
 
         Without one, the published model is loaded with a :class:`PlainModelWarning`. If the hub is
@@ -40,6 +70,19 @@ class ResultMethods(BaseClient):
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
                 ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either.
+            as_: What is returned:
+
+                - ``model``: a :class:`Loaded`;
+                - ``session``: the build as its runtime opens it, such as an
+                  ``onnxruntime.InferenceSession``, without checks, names and types of the
+                  signature;
+                - ``path``: the file that the runtime would open, beside its other files, unopened;
+                - ``onnx``: the published network as an ``onnx.ModelProto``;
+                - ``torch``: the published network as a PyTorch module that takes tensors in the
+                  order of the signature: the exported program if the author saved a PyTorch module,
+                  else the ONNX network converted by ``onnx2fx`` and compared with ONNX Runtime.
+
+                The last two ignore target, limits and scenario.
             revision: Branch, tag or commit id; default: the default branch.
             target: ``auto``, another target of this machine, or ``None`` for the published model.
             tolerance: Accepted deviation from the float32 reference: ``exact`` (the default),
@@ -59,25 +102,45 @@ class ResultMethods(BaseClient):
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
             Untrusted: a signature is wrong, or missing although it is required.
-            BadInput: no such tolerance or scenario, or a limit is not a number from 0 to 1.
+            BadInput: no such form, tolerance or scenario, or a limit is not a number from 0 to 1.
             Invalid: ``min_accuracy`` of a model that has no labelled samples.
-            MissingPackage: no runtime is installed.
+            MissingPackage: no runtime is installed, or a package that the form needs.
+            NoModelFile: the published network is not in ONNX, which the form needs.
+            NotSupported: the network cannot be converted, or the runtime has no session.
         """
-        acceptance = Acceptance.of(tolerance, min_accuracy)
+        if as_ not in get_args(LoadForm):
+            raise BadInput(
+                f"There is no form {as_!r}.", f"Choose of {', '.join(get_args(LoadForm))}."
+            )
+        if isolated and as_ != "model":
+            raise BadInput("isolated=True runs a model elsewhere, so only as_='model' is possible.")
+        if as_ in ("model", "session"):
+            loading.require_runtime()
+        acceptance, guard = Acceptance.of(tolerance, min_accuracy), Guard(verify, signed)
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        model = loading.load(
+        model = loading.fetch(
             self.http,
             self.cache,
             name,
             revision=revision,
-            target=target,
+            target=None if as_ in ("onnx", "torch") else target,
             acceptance=acceptance,
             scenario=checked_scenario(scenario),
-            guard=Guard(verify, signed, isolated),
-            place_caller=place_caller,
+            guard=guard,
         )
         hints.show_hint(self.config.url, model.resolution)
-        return model
+        match as_:
+            case "path":
+                return model.path
+            case "session":
+                return loading.native_session(model)
+            case "onnx":
+                return loading.published_onnx(model)
+            case "torch":
+                return loading.published_torch(self.http, self.cache, model, guard)
+        return loading.load(
+            self.http, self.cache, model, isolated=isolated, place_caller=place_caller
+        )
 
     def resolve(
         self,

@@ -45,6 +45,8 @@ class Runtime(Protocol):
     another thread may use at the same time and which adds no copy of the weights. Streams of a
     runtime without it open the build again (:func:`hpcfair.measurement.streams.copy_of`).
 
+    A runtime may have a property ``session``: the object of its library that runs the build.
+
     Attributes:
         pins_workers: Whether opening the build created threads that are pinned to processors, while
             the thread that calls :meth:`run` is left free. It is then kept off those processors

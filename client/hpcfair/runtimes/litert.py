@@ -80,6 +80,11 @@ class LiteRt:
     def close(self) -> None:
         self._interpreter = None
 
+    @property
+    def session(self) -> Any:
+        """The ``Interpreter``."""
+        return self._interpreter
+
     def version(self) -> str:
         """Version of ``ai-edge-litert``."""
         return metadata.version("ai-edge-litert")

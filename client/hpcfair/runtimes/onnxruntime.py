@@ -113,6 +113,11 @@ class OnnxRuntime:
         computed by the thread that calls it."""
         return copy(self)
 
+    @property
+    def session(self) -> Any:
+        """The ``onnxruntime.InferenceSession``."""
+        return self._session
+
     def version(self) -> str:
         """Version of ``onnxruntime``."""
         return str(ort.__version__)

@@ -100,6 +100,13 @@ class OpenVino:
         self._compiled = {}
         self._model = None
 
+    @property
+    def session(self) -> Any:
+        """The ``CompiledModel`` for dynamic shapes."""
+        if None not in self._compiled:
+            self._request(None, self._model)
+        return self._compiled[None]
+
     def version(self) -> str:
         """Version of ``openvino``."""
         return str(ov.__version__).partition("-")[0]

@@ -81,6 +81,11 @@ class TorchRuntime:
     def close(self) -> None:
         self._loader = None
 
+    @property
+    def session(self) -> Any:
+        """The ``AOTIModelPackageLoader``."""
+        return self._loader
+
     def version(self) -> str:
         """Version of ``torch``."""
         return str(torch.__version__)

@@ -81,8 +81,9 @@ class TvmRuntime:
         """Version of ``apache-tvm``."""
         return str(tvm.__version__)
 
-    def machine(self) -> Any:
-        """The ``VirtualMachine``, for profilers; ``None`` after :meth:`close`."""
+    @property
+    def session(self) -> Any:
+        """The ``VirtualMachine``; ``None`` after :meth:`close`."""
         return self._machine
 
     def _prepare(self, options: Options) -> Any:

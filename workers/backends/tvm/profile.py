@@ -95,7 +95,7 @@ def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str
     runs: list[list[tuple[str, int]]] = []
     totals: list[int] = []
     runtime.run(inputs)
-    runtime.machine().set_instrument(watch)
+    runtime.session.set_instrument(watch)
     begun = perf_counter_ns()
     while len(runs) < _RUNS and (len(runs) < 3 or perf_counter_ns() - begun < _MOST_S * 1e9):
         run_started = perf_counter_ns()
