@@ -66,7 +66,7 @@ class FetchedModel:
         return build.runtime_options if build else opener_of(self.path).default
 
 
-def fetch(  # noqa: PLR0913 - each is a decision of its own
+def fetch(
     http: Transport,
     cache: Cache,
     name: str,
