@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hpcfair.fork import Reused
     from hpcfair.job import Job, Jobs, WaitingWarning
     from hpcfair.loaded import Loaded
+    from hpcfair.loadoptions import LoadOptions
     from hpcfair.record import Record
     from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -46,10 +47,11 @@ if TYPE_CHECKING:
     from hpcfair.types import Build, Hits, MLModel, Revision
 
 __all__ = [
-    "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "Loaded",
-    "MLModel", "PlainModelWarning", "Record", "RemoteRun", "Reproduction", "Reused", "Revision",
-    "Signature", "StaleAnswerWarning", "WaitingWarning", "compare", "info", "jobs", "load", "login",
-    "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
+    "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "LoadOptions",
+    "Loaded", "MLModel", "PlainModelWarning", "Record", "RemoteRun", "Reproduction", "Reused",
+    "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning", "compare", "info", "jobs",
+    "load", "login", "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune",
+    "whoami",
 ]  # fmt: skip
 
 _HOME = {
@@ -60,6 +62,7 @@ _HOME = {
     "fork": ("Reused",),
     "job": ("Job", "Jobs", "WaitingWarning"),
     "loaded": ("Loaded",),
+    "loadoptions": ("LoadOptions",),
     "record": ("Record",),
     "reproduction": ("Reproduction",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),

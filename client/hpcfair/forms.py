@@ -10,10 +10,7 @@ from hpcfair.formats import ONNX, TORCH_EXPORT
 from hpcfair.mlmodel import address
 from hpcfair.transport import Transport
 
-#: Of :func:`hpcfair.reuse`.
 Form = Literal["onnx", "torch", "path"]
-#: Of :func:`hpcfair.load`.
-LoadForm = Literal["model", "session", "onnx", "torch", "path"]
 
 
 def open_onnx(path: Path) -> Any:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hpcfair import hints
 from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
@@ -15,13 +16,14 @@ from hpcfair.errors import MissingPackage, NotSupported, Untrusted
 from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
 from hpcfair.loaded import Loaded
+from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.paths import safe_join
 from hpcfair.record import record
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.revision import revision as revision_of
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Options, Runtime
-from hpcfair.scenarios import SINGLE_STREAM, Scenario
+from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
 
@@ -66,6 +68,41 @@ class FetchedModel:
         return build.runtime_options if build else opener_of(self.path).default
 
 
+def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: LoadOptions) -> Any:
+    """Load a model in one of its forms; see :meth:`hpcfair.Client.load`."""
+    if form in ("model", "session"):
+        require_runtime()
+    guard = Guard(options.get("verify", False), options.get("signed"))
+    model = fetch(
+        http,
+        cache,
+        name,
+        revision=options.get("revision"),
+        target=None if form in ("onnx", "torch") else options.get("target", "auto"),
+        acceptance=Acceptance.of(options.get("tolerance"), options.get("min_accuracy")),
+        scenario=checked_scenario(options.get("scenario", SINGLE_STREAM)),
+        guard=guard,
+    )
+    hints.show_hint(http.config.url, model.resolution)
+    match form:
+        case "path":
+            return model.path
+        case "session":
+            return _native_session(model)
+        case "onnx":
+            return open_onnx(required_onnx(model.path))
+        case "torch":
+            return _torch_module(http, cache, model, guard)
+        case "model":
+            return load(
+                http,
+                cache,
+                model,
+                isolated=options.get("isolated", False),
+                place_caller=options.get("place_caller"),
+            )
+
+
 def fetch(
     http: Transport,
     cache: Cache,
@@ -91,7 +128,7 @@ def fetch(
         warnings.warn(
             f"{name}: no build suits this machine, the plain model is used. {resolution.reason}",
             PlainModelWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     required = guard.requires_signature(http)
     _check_revision(resolution, revision)
@@ -113,22 +150,22 @@ def load(
     return Loaded(
         model.resolution,
         model.path,
-        opening_of(model, isolated=isolated),
+        _opening_of(model, isolated=isolated),
         lambda digest: record(http, cache, digest),
         place_caller=place_caller,
         signed_by=model.signed_by,
     )
 
 
-def opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:
+def _opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:
     """Opens a fetched model each time it is called."""
     open_build = registry.open_isolated if isolated else registry.open
     return partial(open_build, model.runtime, model.path, model.options)
 
 
-def native_session(model: FetchedModel) -> Any:
+def _native_session(model: FetchedModel) -> Any:
     """The object of the runtime's own library; raises NotSupported if the runtime has none."""
-    runtime = opening_of(model)()
+    runtime = _opening_of(model)()
     session = getattr(runtime, "session", None)
     if session is None:
         raise NotSupported(f"The runtime {model.runtime} has no session.", "Use as_='model'.")
@@ -143,24 +180,19 @@ def require_runtime() -> None:
         )
 
 
-def published_onnx(network: FetchedModel) -> Any:
-    """The published network as an ``onnx.ModelProto``."""
-    return open_onnx(required_onnx(network.path))
-
-
-def published_torch(http: Transport, cache: Cache, network: FetchedModel, guard: Guard) -> Any:
+def _torch_module(http: Transport, cache: Cache, network: FetchedModel, guard: Guard) -> Any:
     """The published network as a PyTorch module; see :mod:`hpcfair.torchmodule`."""
-    found = network.resolution
-    commit = revision_of(http, found.name, found.revision)
+    published = network.resolution
+    commit = revision_of(http, published.name, published.revision)
     files = {file.path: file for file in commit.files}
-    _, path = network_paths(http, found.name, found.revision, files)
+    _, path = network_paths(http, published.name, published.revision, files)
     if path is None or path not in files:
         return open_torch(network.path, None)
     required = guard.requires_signature(http)
     if required:
-        trust.check_model(http, cache, found.name, found.revision, [files[path]])
+        trust.check_model(http, cache, published.name, published.revision, [files[path]])
     folder = fetch_tree(
-        http, cache, [files[path]], what=found.name, verify=guard.verify or required
+        http, cache, [files[path]], what=published.name, verify=guard.verify or required
     )
     return open_torch(network.path, safe_join(folder, path))
 

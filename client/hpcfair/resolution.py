@@ -175,7 +175,7 @@ def _ask(
         if cached is None:
             raise
         warnings.warn(
-            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=5
+            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=6
         )
         return cached["answer"], cached["at"]
 

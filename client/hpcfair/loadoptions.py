@@ -1,0 +1,60 @@
+"""Arguments of :meth:`hpcfair.Client.load`."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, get_args
+
+from hpcfair.errors import BadInput
+from hpcfair.precisions import Tolerance
+from hpcfair.scenarios import Scenario
+
+LoadForm = Literal["model", "session", "onnx", "torch", "path"]
+
+
+class LoadOptions(TypedDict, total=False):
+    """Arguments of :meth:`hpcfair.Client.load` beside name and form, all optional.
+
+    Attributes:
+        revision: Branch, tag or commit id; default: the default branch.
+        target: ``auto`` (the default), another target of this machine, or ``None`` for the
+            published model.
+        tolerance: Accepted deviation from the float32 reference: ``exact`` (the default), ``fp16``,
+            ``bf16`` or ``int8``, each of which implies the stricter ones, or a number, the largest
+            relative L2 error: with 0.01, the fastest build of any class whose measured error is at
+            most 1 %.
+        min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
+        scenario: ``single-stream`` (the default) for the lowest latency, or ``offline`` for the
+            most samples per second by :meth:`Loaded.map`; the former, if nothing was measured in
+            the latter.
+        verify: Verify the digests of all files, even of unchanged ones.
+        place_caller: Whether the calling thread is kept off the processors of the runtime's pinned
+            workers during runs (Linux, ONNX Runtime, 0.5 ms or more; one thread at a time).
+            Default: unless ``taskset`` or the like restricted it; ``True``: also then.
+        signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``.
+        isolated: Run in a child process without network and without your files (Linux).
+    """
+
+    revision: str | None
+    target: str | None
+    tolerance: Tolerance | float | None
+    min_accuracy: float | None
+    scenario: Scenario
+    verify: bool
+    place_caller: bool | None
+    signed: bool | None
+    isolated: bool
+
+
+def check_options(form: str, options: Mapping[str, Any]) -> None:
+    """Refuse what ``load`` does not have.
+
+    Raises:
+        TypeError: an argument is unknown.
+        BadInput: there is no such form, or it cannot be isolated.
+    """
+    for unknown in options.keys() - LoadOptions.__annotations__.keys():
+        names = ", ".join(LoadOptions.__annotations__)
+        raise TypeError(f"load() has no argument {unknown!r}; it has as_, {names}")
+    if form not in get_args(LoadForm):
+        raise BadInput(f"There is no form {form!r}.", f"Choose of {', '.join(get_args(LoadForm))}.")
+    if options.get("isolated") and form != "model":
+        raise BadInput("isolated=True runs a model elsewhere, so only as_='model' is possible.")
