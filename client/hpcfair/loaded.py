@@ -14,6 +14,7 @@ from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
 from hpcfair.measurement.streams import Streams, copy_of
 from hpcfair.record import Record
 from hpcfair.resolution import Resolution
+from hpcfair.rowsplit import RowSplitter, fixed_rows, row_count
 from hpcfair.runtimes.base import Array, Runtime
 from hpcfair.scenarios import Execution
 from hpcfair.signature import Signature
@@ -68,6 +69,10 @@ class Loaded:
             else CallerPlacement(runtime, SHORTEST_RUN_NS, only_unrestricted=place_caller is None)
         )
         self._turn = threading.Lock()
+        rows = fixed_rows((*self.signature.inputs, *self.signature.outputs)) or fixed_rows(
+            runtime.inputs
+        )
+        self._splitter = RowSplitter(self.signature, rows, self._run) if rows else None
 
     # A union type would force every typed caller to narrow it, although the signature decides.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -84,15 +89,26 @@ class Loaded:
         Inputs are passed in the order of the signature, by name, or as one mapping by name. Lists
         and numbers are converted; arrays of a narrower type are widened without loss.
 
+        A model of a fixed batch size takes any number of rows if its rows are independent, which is
+        tested on the first rows that differ: they run in batches of that size, the last one filled
+        up.
+
         Returns:
             Arrays by output name. Names, order and element types are those of the signature,
             whichever build was loaded.
 
         Raises:
-            BadInput: a name, type or shape does not match the signature.
+            BadInput: a name, type or shape does not match the signature, or rows of a fixed batch
+                size are not independent.
             RuntimeFailed: the runtime failed on these inputs.
         """
-        return self.signature.arrange(self._run(self.signature.bind(args, kwargs)))
+        splitter = self._splitter
+        inputs = splitter.bind(args, kwargs) if splitter else None
+        if inputs is None:
+            inputs = self.signature.bind(args, kwargs)
+        elif splitter and row_count(inputs) != splitter.rows:
+            return splitter.run(inputs)
+        return self.signature.arrange(self._run(inputs))
 
     def _run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         with self._turn:

@@ -111,9 +111,12 @@ class Signature:
                         f"{tensor.name!r}."
                     )
 
+    def inputs_text(self) -> str:
+        """The inputs with their names."""
+        return ", ".join(f"{tensor.name}: {tensor}" for tensor in self.inputs)
+
     def _refusal(self, detail: str) -> BadInput:
-        inputs = ", ".join(f"{tensor.name}: {tensor}" for tensor in self.inputs)
-        return BadInput(detail, f"The model takes {inputs}.")
+        return BadInput(detail, f"The model takes {self.inputs_text()}.")
 
 
 def _as_array(value: Any, tensor: TensorInfo) -> Array:
