@@ -1,12 +1,13 @@
-"""The file of a job bundle: jobs for a device without a network, or the results of these jobs.
+"""The file of a bundle: of jobs for a device without a network, of the results of these jobs, or
+of a model (:mod:`hpcfair.modelbundle`).
 
 ::
 
-    bundle.json          the manifest in a DSSE envelope
+    bundle.json          the manifest in an envelope: for jobs and results a DSSE envelope
     blobs/<SHA-256>      the files, in the order of the manifest's list "blobs"
 
-It is an uncompressed tar file, which :mod:`hpcfair.bundlefile` reads. Standard library only: hub
-and device share both modules.
+It is an uncompressed tar file, which :mod:`hpcfair.bundlefile` reads. Standard library only: hub,
+device and client share both modules.
 """
 
 import hashlib
@@ -36,7 +37,14 @@ _PIECE = 2**20
 
 
 class BundleInvalid(Exception):
-    """The file is not a bundle, or differs from the signed one; the message says why."""
+    """The file is not a bundle, or differs from the one that was written; the message says why.
+
+    ``sha256``: the blob whose bytes are at fault, if it is one.
+    """
+
+    def __init__(self, message: str, sha256: str = "") -> None:
+        super().__init__(message)
+        self.sha256 = sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +98,12 @@ def verified_pieces(stream: BinaryIO, blob: BundledBlob) -> Iterator[bytes]:
     while left_bytes:
         piece = stream.read(min(left_bytes, _PIECE))
         if not piece:
-            raise BundleInvalid(f"the bytes of {blob.sha256} are cut off")
+            raise BundleInvalid(f"the bytes of {blob.sha256} are cut off", blob.sha256)
         digest.update(piece)
         left_bytes -= len(piece)
         yield piece
     if digest.hexdigest() != blob.sha256:
-        raise BundleInvalid(f"the bytes of {blob.sha256} are damaged")
+        raise BundleInvalid(f"the bytes of {blob.sha256} are damaged", blob.sha256)
 
 
 def header(path: str, size: int) -> bytes:

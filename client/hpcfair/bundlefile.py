@@ -1,4 +1,4 @@
-"""Reads the file of a job bundle.
+"""Reads the file of a bundle.
 
 A reader accepts only the bytes that :func:`hpcfair.bundle.pieces` writes for the same envelope and
 files: each header is compared with the one that it must be. Other paths, links, special files,
@@ -91,6 +91,10 @@ class BundleFile:
     def content_of(self, sha256: str) -> bytes:
         """All bytes of a blob; raises as :meth:`pieces_of`."""
         return b"".join(self.pieces_of(sha256))
+
+    def offset_of(self, sha256: str) -> int:
+        """Where the bytes of a blob begin in the file. Raises KeyError: there is no such blob."""
+        return self._starts[sha256]
 
     def copy(self, sha256: str, path: Path) -> None:
         """Write a blob to ``path``; raises as :meth:`pieces_of`, and leaves no file then."""

@@ -30,6 +30,7 @@ from hpcfair import errors
 from hpcfair.commands import (
     account,
     bench,
+    bundles,
     cache,
     catalogue,
     comparison,
@@ -168,6 +169,7 @@ for command in (
     comparison.compare,
     files.pull,
     files.push,
+    bundles.bundle,
     doi.doi,
     run.load,
     run.run,

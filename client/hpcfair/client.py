@@ -1,12 +1,13 @@
 """The client of one hub: all operations as methods."""
 
 from hpcfair.methods.analysis import AnalysisMethods
+from hpcfair.methods.bundles import BundleMethods
 from hpcfair.methods.repository import RepositoryMethods
 from hpcfair.methods.results import ResultMethods
 from hpcfair.methods.work import WorkMethods
 
 
-class Client(RepositoryMethods, ResultMethods, WorkMethods, AnalysisMethods):
+class Client(RepositoryMethods, ResultMethods, WorkMethods, AnalysisMethods, BundleMethods):
     """A hub, accessed with one account. Thread-safe.
 
     Args:

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -42,6 +43,8 @@ class Config:
         doi: Address of the DOI resolver.
         signed: Whether a signature is required.
         keys: File of the trusted keys of hubs; ``None``: ``keys.json`` beside ``config.json``.
+        key_list: Signed list of the hub's keys that a model bundle carries, if the answers are
+            those of a bundle; ``None``: the hub sends it.
     """
 
     url: str
@@ -51,6 +54,7 @@ class Config:
     doi: str = DOI_RESOLVER
     signed: bool = False
     keys: Path | None = None
+    key_list: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def read(

@@ -283,6 +283,39 @@ class Keys:
             ],
         }
 
+    def statement(self, resolution: dict[str, Any], name: str = "lab/tiny") -> dict[str, Any]:
+        """The provenance of the build that the hub offers."""
+        build = resolution["build"]
+        return {
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [
+                {"name": file["path"], "digest": {"sha256": file["sha256"]}}
+                for file in resolution["files"]
+            ],
+            "predicateType": "https://slsa.dev/provenance/v1",
+            "predicate": {
+                "buildDefinition": {
+                    "externalParameters": {
+                        "model": name,
+                        "revision": resolution["revision"],
+                        "target": build["target"],
+                        "tolerance": build["tolerance"],
+                        "candidate": build["candidate"],
+                    },
+                    "internalParameters": {
+                        "build": build["uuid"],
+                        "runtime": build["runtime"],
+                        "runtime_options": build["runtime_options"],
+                        "entry_point": resolution["entry_point"],
+                    },
+                },
+                "runDetails": {
+                    "metadata": {"finishedOn": "2026-01-02T03:04:05+00:00"},
+                    "byproducts": [{"digest": {"sha256": resolution["record_id"]}}],
+                },
+            },
+        }
+
     def succeed(self, payload: Any, *keys: Key) -> dict[str, Any]:
         return self.sign(payload, *keys, kind="application/vnd.hpcfair.key-succession+json")
 

@@ -27,43 +27,10 @@ URL = "https://hub.test"
 IN_TOTO = "application/vnd.in-toto+json"
 
 
-def statement(resolution: dict[str, Any], name: str = "lab/tiny") -> dict[str, Any]:
-    build = resolution["build"]
-    return {
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": [
-            {"name": file["path"], "digest": {"sha256": file["sha256"]}}
-            for file in resolution["files"]
-        ],
-        "predicateType": "https://slsa.dev/provenance/v1",
-        "predicate": {
-            "buildDefinition": {
-                "externalParameters": {
-                    "model": name,
-                    "revision": resolution["revision"],
-                    "target": build["target"],
-                    "tolerance": build["tolerance"],
-                    "candidate": build["candidate"],
-                },
-                "internalParameters": {
-                    "build": build["uuid"],
-                    "runtime": build["runtime"],
-                    "runtime_options": build["runtime_options"],
-                    "entry_point": resolution["entry_point"],
-                },
-            },
-            "runDetails": {
-                "metadata": {"finishedOn": "2026-01-02T03:04:05+00:00"},
-                "byproducts": [{"digest": {"sha256": resolution["record_id"]}}],
-            },
-        },
-    }
-
-
 @pytest.fixture
 def offered(resolution: dict[str, Any], keys: Any) -> dict[str, Any]:
     """The hub's answer with a signed build."""
-    resolution["attestation"] = keys.sign(statement(resolution))
+    resolution["attestation"] = keys.sign(keys.statement(resolution))
     return resolution
 
 
@@ -158,7 +125,7 @@ def test_the_envelope_of_another_build_is_refused(
 def test_the_envelope_of_another_model_is_refused(
     pinned: Client, offered: dict[str, Any], keys: Any
 ) -> None:
-    offered["attestation"] = keys.sign(statement(offered, "lab/other"))
+    offered["attestation"] = keys.sign(keys.statement(offered, "lab/other"))
     assert "model" in str(refused(pinned, "signature_invalid"))
 
 
@@ -166,7 +133,7 @@ def test_a_statement_of_another_kind_is_refused(
     pinned: Client, offered: dict[str, Any], keys: Any
 ) -> None:
     for name, value in (("_type", "x"), ("predicateType", "https://x"), ("predicate", [])):
-        wrong = {**statement(offered), name: value}
+        wrong = {**keys.statement(offered), name: value}
         offered["attestation"] = keys.sign(wrong)
         refused(pinned, "signature_invalid")
 
@@ -176,7 +143,7 @@ def test_a_key_of_somebody_between_is_refused_with_what_to_do(
 ) -> None:
     theirs = type(keys)()
     hub.on("GET", PATH, lambda _: theirs.list())
-    offered["attestation"] = keys.sign(statement(offered), theirs.current)
+    offered["attestation"] = keys.sign(keys.statement(offered), theirs.current)
     error = refused(pinned, "key_changed")
     assert "hpcfair trust ID" in error.hint
     with pytest.raises(Untrusted):
@@ -190,7 +157,7 @@ def test_a_rotation_is_followed_if_the_trusted_key_signed_it(
 ) -> None:
     keys.rotate()
     newest = keys.rotate()
-    offered["attestation"] = keys.sign(statement(offered), newest)
+    offered["attestation"] = keys.sign(keys.statement(offered), newest)
     model = pinned.load("lab/tiny")
     assert model.signed_by is not None
     assert model.signed_by.keyid == newest.id
@@ -198,7 +165,7 @@ def test_a_rotation_is_followed_if_the_trusted_key_signed_it(
     assert pin is not None
     assert pin.keyid == newest.id
     # A former key's signatures stay valid.
-    offered["attestation"] = keys.sign(statement(offered), keys.line[0])
+    offered["attestation"] = keys.sign(keys.statement(offered), keys.line[0])
     pinned.load("lab/tiny")
 
 
@@ -206,7 +173,7 @@ def test_a_rotation_that_the_trusted_key_did_not_sign_is_refused(
     pinned: Client, offered: dict[str, Any], keys: Any
 ) -> None:
     old, new = keys.current, keys.rotate(named=False)
-    offered["attestation"] = keys.sign(statement(offered), new)
+    offered["attestation"] = keys.sign(keys.statement(offered), new)
     refused(pinned, "key_changed")
     forged = {"from": old.id, "to": new.id, "public": new.pem}
     keys.successions[new.id] = keys.succeed(forged, new)
@@ -226,7 +193,7 @@ def test_what_a_revoked_key_signed_is_refused(
     assert "revoked" in str(refused(pinned, "key_revoked"))
     assert trust(pinned.http, keys.current.id)
     refused(pinned, "key_revoked")
-    offered["attestation"] = keys.sign(statement(offered))
+    offered["attestation"] = keys.sign(keys.statement(offered))
     assert pinned.load("lab/tiny").signed_by is not None
 
 
@@ -353,7 +320,7 @@ def test_the_command_verifies_signature_files_and_record(
     document: dict[str, Any] = {"schema": "hpcfair.bench/1"}
     document["record_id"] = resolution["record_id"] = record_id(document)
     hub.on("GET", f"/api/v1/records/{document['record_id']}", document)
-    resolution["attestation"] = keys.sign(statement(resolution))
+    resolution["attestation"] = keys.sign(keys.statement(resolution))
     runner = CliRunner()
     done = runner.invoke(cli.app, ["verify", "lab/tiny"], obj=client)
     assert done.exit_code == 0, done.stderr
@@ -368,7 +335,7 @@ def test_the_command_verifies_signature_files_and_record(
     wrong = runner.invoke(cli.app, ["trust", "0" * 64], obj=client)
     assert (wrong.exit_code, "[key_changed]" in wrong.stderr) == (9, True)
     keys.line.append(keys.make())
-    resolution["attestation"] = keys.sign(statement(resolution))
+    resolution["attestation"] = keys.sign(keys.statement(resolution))
     changed = runner.invoke(cli.app, ["run", "lab/tiny", "x.npy"], obj=client)
     assert changed.exit_code == 2
     changed = runner.invoke(cli.app, ["load", "lab/tiny"], obj=client)

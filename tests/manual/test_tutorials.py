@@ -23,6 +23,7 @@ _PAGES = (
     *("docs/tutorials/scikit-learn.md", "docs/tutorials/compare.md", "docs/howto/tolerance.md"),
     "docs/howto/find.md",
     *("docs/howto/batch.md", "docs/howto/offline.md", "docs/index.md", "README.md"),
+    "docs/howto/model-bundle.md",
     *("docs/webhooks.md", "docs/reproduction.md", "docs/howto/run-on.md"),
 )
 #: Pages with a test of their own below.

@@ -1,5 +1,6 @@
 """Commands for signatures: the hub's key, and whether a build is signed by it."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from hpcfair.commands.run import (
     limits_of,
     load_model,
 )
+from hpcfair.modelbundle.source import bundle_connection
 from hpcfair.trust import hubkeys
 
 
@@ -23,15 +25,19 @@ def trust(
     keyid: Annotated[
         str | None, typer.Argument(help="Id of the hub's key, as its operators told you.")
     ] = None,
+    bundle: Annotated[
+        Path | None, typer.Option(help="Of the hub that this model bundle was made from.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the hub's key that is trusted; with an ID, trust that key in place of the one before."""
     client = client_of(context)
-    keys = hubkeys.trust(client.http, keyid) if keyid else hubkeys.hub_keys(client.http)
+    http = client.http if bundle is None else bundle_connection(client.config, bundle)
+    keys = hubkeys.trust(http, keyid) if keyid else hubkeys.hub_keys(http)
     if as_json:
-        emit_json({"hub": client.config.url, "keyid": keys.current})
+        emit_json({"hub": http.config.url, "keyid": keys.current})
     else:
-        emit_pairs([("hub", client.config.url), ("key", keys.current)])
+        emit_pairs([("hub", http.config.url), ("key", keys.current)])
 
 
 def verify(

@@ -9,6 +9,7 @@ from hpcfair.acceptance import Acceptance
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions, check_options
 from hpcfair.methods.base import BaseClient
+from hpcfair.modelbundle.source import source_of
 from hpcfair.precisions import Tolerance
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
@@ -39,7 +40,8 @@ class ResultMethods(BaseClient):
 
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
-                ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either.
+                ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either; or the path of a
+                :meth:`bundle`, which is loaded without the hub.
             as_: What is returned:
 
                 - ``model``: a :class:`Loaded`;
@@ -57,7 +59,7 @@ class ResultMethods(BaseClient):
                 ``verify``, ``place_caller``, ``signed``, ``isolated``: see :class:`LoadOptions`.
 
         Raises:
-            ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
+            ModelNotFound, RevisionNotFound, Withdrawn, Corrupt: as the classes say.
             Untrusted: a signature is wrong, or missing although it is required.
             BadInput: no such form, tolerance or scenario, or a limit is not a number from 0 to 1.
             Invalid: ``min_accuracy`` of a model that has no labelled samples.
@@ -66,8 +68,9 @@ class ResultMethods(BaseClient):
             NotSupported: the network cannot be converted, or the runtime has no session.
         """
         check_options(as_, how)
-        name, how["revision"] = pid.locate(self.http, self.cache, name, how.get("revision"))
-        return loading.load_as(self.http, self.cache, name, as_, how)
+        revision = how.get("revision")
+        http, cache, name, how["revision"] = source_of(self.http, self.cache, name, revision)
+        return loading.load_as(http, cache, name, as_, how)
 
     def resolve(
         self,
@@ -81,10 +84,10 @@ class ResultMethods(BaseClient):
     ) -> Resolution:
         """The build that :meth:`load` would load."""
         limits = Acceptance.of(tolerance, min_accuracy)
-        name, revision = pid.locate(self.http, self.cache, name, revision)
+        http, cache, name, revision = source_of(self.http, self.cache, name, revision)
         return resolution.resolve(
-            self.http,
-            self.cache,
+            http,
+            cache,
             name,
             revision=revision,
             target=target,
@@ -110,9 +113,9 @@ class ResultMethods(BaseClient):
             MissingPackage: the ``onnx`` package is not installed.
         """
         limits = Acceptance.of(tolerance, min_accuracy)
-        name, revision = pid.locate(self.http, self.cache, name, revision)
+        http, cache, name, revision = source_of(self.http, self.cache, name, revision)
         return reproduction.reproduce(
-            self.http, self.cache, name, revision=revision, target=target, acceptance=limits
+            http, cache, name, revision=revision, target=target, acceptance=limits
         )
 
     def builds(

@@ -12,6 +12,7 @@ from hpcfair.errors import MissingPackage, Untrusted
 from hpcfair.transport import Transport, quoted
 from hpcfair.trust.envelope import IN_TOTO, can_verify, invalid, keys_of, open_envelope
 from hpcfair.trust.hubkeys import hub_keys
+from hpcfair.trust.keylist import KeyList
 from hpcfair.trust.pins import read_pin
 from hpcfair.types import Build, File
 
@@ -71,7 +72,7 @@ def check_build(
         )
         return None
     named = keys_of(envelope)
-    keys = hub_keys(http, named[0] if named else "")
+    keys = _keys(http, named, required=required)
     revoked = next((keyid for keyid in named if keyid in keys.revoked), None)
     if revoked:
         raise Untrusted(
@@ -98,8 +99,7 @@ def check_model(
     if bundle is None:
         bundle = http.get(f"/{quoted(name)}/model.sig", {"revision": revision})
     envelope = bundle.get("dsseEnvelope") if isinstance(bundle, dict) else None
-    named = keys_of(envelope)
-    keys = hub_keys(http, named[0] if named else "")
+    keys = _keys(http, keys_of(envelope), required=True)
     statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
     try:
         (subject,) = statement["subject"]
@@ -113,6 +113,21 @@ def check_model(
         raise invalid("it is of other files")
     cache.keep_answer(key, bundle)
     return ValidSignature(keyid, "")
+
+
+def _keys(http: Transport, named: Sequence[str], *, required: bool) -> KeyList:
+    """The hub's keys. Raises Untrusted: a bundle alone says which they are, and a signature is
+    required."""
+    config = http.config
+    if required and config.key_list is not None and read_pin(config) is None:
+        raise Untrusted(
+            f"You require a signature, and trust no key of {config.url}: the bundle brings its own "
+            "keys, as anybody's could.",
+            "Ask the hub's operators for the id of their key, then run: "
+            "hpcfair trust ID --bundle FILE",
+            code="key_not_trusted",
+        )
+    return hub_keys(http, named[0] if named else "")
 
 
 def _accept_unsigned(http: Transport, claim: OfferedBuild, *, required: bool) -> None:

@@ -30,12 +30,15 @@ def hub_keys(http: Transport, needed: str = "") -> KeyList:
     needed for it.
 
     Raises:
-        Untrusted: the hub's key changed, or was revoked.
+        Untrusted: the hub's key changed, or was revoked; of a bundle: its keys do not belong to
+            the trusted one.
         HubUnreachable: there is no stored list, and the hub does not answer.
     """
     hub = http.config.url
     pin = read_pin(http.config)
     stored = _stored(pin, hub) if pin else None
+    if http.config.key_list is not None:
+        return _carried(http.config, pin, stored)
     if pin and stored:
         is_fresh = 0 <= time.time() - pin.checked_at < _FRESH_S
         if is_fresh and (not needed or needed in stored.public or needed in stored.revoked):
@@ -85,6 +88,24 @@ def trust(http: Transport, keyid: str) -> KeyList:
     return keys
 
 
+def _carried(config: Config, pin: Pin | None, stored: KeyList | None) -> KeyList:
+    """The keys for a bundle: the newer of its list and the stored one, which must belong together.
+
+    Without a trusted key, that of the bundle counts, but is not trusted from now on: a file proves
+    nothing about a hub.
+    """
+    keys = read_list(config.key_list)
+    if pin is None or stored is None:
+        return keys
+    if keys.changed_at > stored.changed_at:
+        follow(keys, pin.keyid, pin.public, hub=config.url)
+        return keys
+    # A list names all keys there ever were.
+    if keys.current not in stored.public and keys.current not in stored.revoked:
+        raise changed(config.url, pin.keyid, keys.current)
+    return stored
+
+
 def _accept(config: Config, pin: Pin | None, stored: KeyList | None, envelope: Any) -> KeyList:
     hub = config.url
     keys = read_list(envelope)
@@ -119,4 +140,6 @@ def _stored(pin: Pin, hub: str) -> KeyList:
 
 def _write(config: Config, keys: KeyList, envelope: Any, *, since: str = "") -> None:
     since = since or datetime.now(UTC).isoformat(timespec="seconds")
-    write_pin(config, Pin(keys.current, keys.public[keys.current], since, envelope, time.time()))
+    # The list of a bundle may be old; the hub is asked for a newer one when it can be.
+    checked_at = time.time() if config.key_list is None else 0.0
+    write_pin(config, Pin(keys.current, keys.public[keys.current], since, envelope, checked_at))

@@ -1,0 +1,57 @@
+"""Methods of the client for model bundles."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hpcfair import pid
+from hpcfair.acceptance import Acceptance
+from hpcfair.methods.base import BaseClient
+from hpcfair.modelbundle.collection import BundleOptions
+from hpcfair.modelbundle.writer import BundleSummary, write_bundle
+from hpcfair.precisions import TOLERANCES, Tolerance
+from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
+
+
+class BundleMethods(BaseClient):
+    """Methods of the client for model bundles."""
+
+    def bundle(
+        self,
+        name: str,
+        path: Path | str,
+        *,
+        revision: str | None = None,
+        targets: Sequence[str] = (),
+        tolerances: Sequence[Tolerance] = TOLERANCES[:1],
+        scenarios: Sequence[Scenario] = (SINGLE_STREAM,),
+        weights: bool = True,
+    ) -> BundleSummary:
+        """Pack a model into a file that :meth:`load` runs without the hub and without a network.
+
+        The file has the best build for each target, class and scenario, the published files,
+        benchmark records, metadata records, test tensors, and what the hub signed. An interrupted
+        call leaves no file; the next one fetches only what is missing.
+
+        Args:
+            name: As in :meth:`load`.
+            path: Of the file; it ends in ``.hpcfair``.
+            revision: Branch, tag or commit id; default: the default branch.
+            targets: Targets of the builds; default: those of this machine.
+            tolerances: Tolerance classes; each implies the stricter ones.
+            scenarios: As in :meth:`load`.
+            weights: Whether the published network and weights are packed, too; without them, only
+                machines of the targets can run the model.
+
+        Raises:
+            ModelNotFound, RevisionNotFound, NotFound: there is no such model, revision or target.
+            BadInput: the path has another suffix, or nothing that could be run would be packed.
+            StorageFailed: the file cannot be written.
+        """
+        options = BundleOptions(
+            tuple(targets),
+            tuple(str(Acceptance.of(each).tolerance) for each in tolerances),
+            tuple(checked_scenario(each) for each in scenarios),
+            weights,
+        )
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return write_bundle(self.http, self.cache, name, Path(path), revision, options)

@@ -1,0 +1,1 @@
+"""Model bundles: a model with its builds and evidence in one file, to run without its hub."""
