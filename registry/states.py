@@ -177,8 +177,7 @@ class FailureClass(TextChoices):
 
 
 class AttemptEnd(TextChoices):
-    """How an attempt at a job ended: like the job; ``lost``, because its worker fell silent; or
-    ``released``, because its worker stopped or yielded."""
+    """How an attempt ended: like its job, ``lost`` with a silent worker, or ``released`` by it."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -245,6 +244,7 @@ class Relation(TextChoices):
     DISTILLED = "distilled"
     FORK = "fork"
     COPY = "copy"
+    IMPORT = "import"
 
 
 class TensorSide(TextChoices):

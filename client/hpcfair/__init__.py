@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hpcfair.config import Config
     from hpcfair.default import (
         compare,
+        import_model,
         info,
         jobs,
         load,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hpcfair.job import Job, Jobs, WaitingWarning
     from hpcfair.loaded import Loaded
     from hpcfair.loadoptions import LoadOptions
+    from hpcfair.modelimport import ModelImport
     from hpcfair.record import Record
     from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -48,10 +50,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "LoadOptions",
-    "Loaded", "MLModel", "PlainModelWarning", "Record", "RemoteRun", "Reproduction", "Reused",
-    "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning", "compare", "info", "jobs",
-    "load", "login", "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune",
-    "whoami",
+    "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Record", "RemoteRun", "Reproduction",
+    "Reused", "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning", "compare",
+    "import_model", "info", "jobs", "load", "login", "pull", "reproduce", "reuse", "run_on", "save",
+    "search", "targets", "tune", "whoami",
 ]  # fmt: skip
 
 _HOME = {
@@ -63,6 +65,7 @@ _HOME = {
     "job": ("Job", "Jobs", "WaitingWarning"),
     "loaded": ("Loaded",),
     "loadoptions": ("LoadOptions",),
+    "modelimport": ("ModelImport",),
     "record": ("Record",),
     "reproduction": ("Reproduction",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),

@@ -37,6 +37,7 @@ from hpcfair.commands import (
     devices,
     doi,
     files,
+    imports,
     jobs,
     performance,
     principles,
@@ -184,6 +185,7 @@ for command in (
     workloads.workloads,
 ):
     app.command()(command)
+app.command("import")(imports.import_model)
 jobs.app.command()(runon.outputs)
 app.add_typer(bench.app, name="bench")
 app.add_typer(devices.app, name="devices")

@@ -9,6 +9,8 @@
 ``HPCFAIR_DOI_RESOLVER``  resolver of DOIs; default https://doi.org
 ``HPCFAIR_SIGNED``        ``1``: refuse what the hub did not sign
 ``HPCFAIR_QUIET``         ``1``: no progress bars and no hints
+``HF_ENDPOINT``           server of models named ``hf:org/name``; default https://huggingface.co
+``HF_TOKEN``              token for that server; else the one that ``hf auth login`` stored
 ========================  ==============================================================
 
 ``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner
@@ -19,7 +21,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +33,7 @@ from hpcfair.localfiles import local_files
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 DOI_RESOLVER = "https://doi.org"
+HF_ENDPOINT = "https://huggingface.co"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
 
@@ -42,6 +45,7 @@ class Config:
     Attributes:
         doi: Address of the DOI resolver.
         signed: Whether a signature is required.
+        hf_endpoint: Server of the models that are named ``hf:org/name``, with ``hf_token``.
         keys: File of the trusted keys of hubs; ``None``: ``keys.json`` beside ``config.json``.
         key_list: Signed list of the hub's keys that a model bundle carries, if the answers are
             those of a bundle; ``None``: the hub sends it.
@@ -55,6 +59,8 @@ class Config:
     signed: bool = False
     keys: Path | None = None
     key_list: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    hf_endpoint: str = HF_ENDPOINT
+    hf_token: str | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -83,7 +89,19 @@ class Config:
             offline=_flag(env, "HPCFAIR_OFFLINE"),
             doi=clean_url(env.get("HPCFAIR_DOI_RESOLVER") or DOI_RESOLVER),
             signed=_flag(env, "HPCFAIR_SIGNED"),
+            hf_endpoint=clean_url(env.get("HF_ENDPOINT") or HF_ENDPOINT),
+            hf_token=clean_token(env.get("HF_TOKEN") or _stored_hf_token(env)) or None,
         )
+
+    def for_server(self, server: str) -> "Config":
+        """The settings for another server, with its token if one is known. A token is sent to the
+        server that it was stored for only."""
+        token = _Stored.read(config_file()).tokens.get(server)
+        if server == self.url:
+            token = self.token or token
+        if server == self.hf_endpoint:
+            token = self.hf_token or token
+        return replace(self, url=server, token=token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +201,16 @@ def clean_token(token: str) -> str:
             "Copy it again: HPCFAIR_TOKEN, or `hpcfair login`.",
         )
     return secret
+
+
+def _stored_hf_token(env: Mapping[str, str]) -> str:
+    """The token that ``hf auth login`` stored, as huggingface_hub reads it; empty without one."""
+    home = env.get("HF_HOME") or Path(env.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    path = Path(env.get("HF_TOKEN_PATH") or Path(home) / "token")
+    try:
+        return path.expanduser().read_text("utf-8")
+    except (OSError, ValueError, RuntimeError):
+        return ""
 
 
 def _flag(env: Mapping[str, str], name: str) -> bool:

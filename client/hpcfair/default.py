@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 else:
     load = _verb(Client.load)
 save = _verb(Client.save)
+import_model = _verb(Client.import_model)
 reuse = _verb(Client.reuse)
 pull = _verb(Client.pull)
 reproduce = _verb(Client.reproduce)

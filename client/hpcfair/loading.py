@@ -84,6 +84,15 @@ def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: L
         guard=guard,
     )
     hints.show_hint(http.config.url, model.resolution)
+    if form == "torch":
+        return _torch_module(http, cache, model, guard)
+    return open_as(http, cache, model, form, options)
+
+
+def open_as(
+    http: Transport, cache: Cache, model: FetchedModel, form: LoadForm, options: LoadOptions
+) -> Any:
+    """A fetched model in one of its forms; as a PyTorch module, converted from ONNX."""
     match form:
         case "path":
             return model.path
@@ -92,7 +101,7 @@ def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: L
         case "onnx":
             return open_onnx(required_onnx(model.path))
         case "torch":
-            return _torch_module(http, cache, model, guard)
+            return open_torch(model.path, None)
         case "model":
             return load(
                 http,

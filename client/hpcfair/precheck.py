@@ -3,6 +3,7 @@
 import sys
 import warnings
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -36,20 +37,20 @@ def check_files(files: Files) -> None:
                     "Export the model to ONNX, and publish that file.",
                     code="tflite_invalid" if TFLITE.matches(path) else "onnx_unreadable",
                 )
-    network = _network_of(files)
+    network = network_of(files)
     if network is not None and SAMPLES in files:
         _check_samples(network, files[network], files[SAMPLES])
 
 
-def _network_of(files: Files) -> str | None:
-    """The network that the samples belong to; ``None`` without one, or if it is not clear."""
+def network_of(paths: Collection[str]) -> str | None:
+    """The network among the files of a folder; ``None`` without one, or if it is not clear."""
     for preferred in _PREFERRED:
-        if preferred in files:
+        if preferred in paths:
             return preferred
     for each in NETWORK_FORMATS:
-        paths = [path for path in files if each.matches(path)]
-        if paths:
-            return paths[0] if len(paths) == 1 else None
+        networks = [path for path in paths if each.matches(path)]
+        if networks:
+            return networks[0] if len(networks) == 1 else None
     return None
 
 

@@ -6,6 +6,14 @@ import httpx
 
 from hpcfair.errors import HubError, HubUnreachable, class_of
 
+#: ``X-Error-Code`` of the Hugging Face Hub's protocol to the code of a hub.
+_WIRE_CODES = {
+    "RepoNotFound": "model_not_found",
+    "RevisionNotFound": "revision_not_found",
+    "EntryNotFound": "file_not_found",
+    "GatedRepo": "access_gated",
+}
+
 
 class HubAnswer(dict[str, Any]):
     """A JSON object of the hub. A member that is missing raises HubUnreachable: what answered is
@@ -41,7 +49,7 @@ def answer_of(response: httpx.Response, hub: str) -> HubAnswer | None:
 
 def refusal(response: httpx.Response) -> HubError:
     """The error for a response with an error status: a problem document (RFC 9457), an OAuth error
-    (RFC 6749), or something of a proxy."""
+    (RFC 6749), one of the Hugging Face Hub's protocol, or something of a proxy."""
     try:
         problem = response.read() and response.json()
     except (ValueError, RecursionError, httpx.RequestError):
@@ -49,8 +57,11 @@ def refusal(response: httpx.Response) -> HubError:
     if not isinstance(problem, dict):
         problem = {}
     status = response.status_code
-    code = str(problem.get("code") or problem.get("error") or f"http_{status}")
-    detail = problem.get("detail") or problem.get("error_description")
+    wire = _WIRE_CODES.get(response.headers.get("X-Error-Code", ""))
+    code = str(problem.get("code") or wire or problem.get("error") or f"http_{status}")
+    detail = (
+        problem.get("detail") or problem.get("error_description") or (wire and problem.get("error"))
+    )
     fields = problem.get("fields")
     return class_of(code, status)(
         str(detail or f"{plain(response.url)} answered {status}."),

@@ -29,19 +29,28 @@ def commit(
     branch: str,
     delete: Sequence[str] = (),
     parent: str | None = None,
+    origin: Mapping[str, str] | None = None,
 ) -> Revision:
     """Create a revision on a branch.
 
     Args:
         add: Path to the SHA-256 of an uploaded blob.
         parent: Expected head of the branch.
+        origin: ``url`` and ``commit`` of the model on another server whose files these are.
 
     Raises:
         StaleParent, NothingToCommit, Invalid: see the classes.
     """
     operations = [{"op": "add", "path": path, "sha256": digest} for path, digest in add.items()]
     operations += [{"op": "delete", "path": path} for path in delete]
-    body = {"branch": branch, "message": message, "parent": parent, "operations": operations}
+    body: dict[str, Any] = {
+        "branch": branch,
+        "message": message,
+        "parent": parent,
+        "operations": operations,
+    }
+    if origin is not None:
+        body["origin"] = origin
     return _read(http, name, http.post(f"{address(name)}/commits", body))
 
 

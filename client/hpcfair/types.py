@@ -17,12 +17,13 @@ from hpcfair.scenarios import SINGLE_STREAM, Execution
 
 @dataclass(frozen=True, slots=True)
 class File(FromJson):
-    """A file of a revision or build."""
+    """A file of a revision or build. ``oid``: git's id, if known."""
 
     path: str
     sha256: str
     size_bytes: int
     url: str = ""
+    oid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ class MLModel(MLModelSummary):
         inconclusive: Target to tolerance classes whose measurements decided nothing.
         probable_gains: Target to tolerance class to how many times as fast as the default a build
             probably is that is still being confirmed.
+        origin: ``{"url", "commit", "revision", "imported_at"}`` if it was imported; ``revision`` is
+            that of the import on this hub.
         is_held: Whether it is private only until its first files have passed their checks.
     """
 
@@ -129,6 +132,7 @@ class MLModel(MLModelSummary):
     probable_gains: dict[str, dict[str, float]] = field(default_factory=dict)
     is_held: bool = False
     default_branch: str = "main"
+    origin: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def upload(http: Transport, files: Mapping[str, Path], *, what: str) -> dict[str
     sizes = {path: local.stat().st_size for path, local in files.items()}
     with transferring(f"{what}: reading", sum(sizes.values())) as meter:
         digests = {path: sha256_of_file(local, meter.advance) for path, local in files.items()}
-    missing = _missing(http, sorted(set(digests.values())))
+    missing = missing_blobs(http, sorted(set(digests.values())))
     sending = {digest: files[path] for path, digest in digests.items() if digest in missing}
     if sending:
         total = sum(local.stat().st_size for local in sending.values())
@@ -38,7 +38,8 @@ def upload(http: Transport, files: Mapping[str, Path], *, what: str) -> dict[str
     return digests
 
 
-def _missing(http: Transport, digests: Sequence[str]) -> set[str]:
+def missing_blobs(http: Transport, digests: Sequence[str]) -> set[str]:
+    """Those of ``digests`` whose bytes the hub does not have."""
     missing: set[str] = set()
     for start in range(0, len(digests), _ASK_AT_ONCE):
         body = {"sha256": digests[start : start + _ASK_AT_ONCE]}

@@ -17,6 +17,7 @@ from hub.pages.layers import BOX_HEIGHT, BOX_WIDTH, Box, Curve, arrange
 from registry.selectors.fair import derivation
 from registry.selectors.fair.derivation import Lineage, Node
 from registry.selectors.fair.description import describe
+from registry.selectors.fair.origin import imported_version
 from registry.states import Relation, RepositoryKind, Visibility
 from registry.tables import MLModel
 
@@ -34,6 +35,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     Relation.DISTILLED: ("distilled", "was distilled from"),
     Relation.FORK: ("forked", "is a fork of"),
     Relation.COPY: ("copied", "is a copy of"),
+    Relation.IMPORT: ("imported", "was imported from"),
 }
 
 
@@ -73,6 +75,8 @@ def lineage(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     description = describe(revision)
     kin, is_all = kin_of(request.user, mlmodel, description)
     context |= _graph(graph, kin)
+    context["origin"] = imported_version(revision)
+    context["license"] = description.license.expression if description.license else ""
     context["is_whole"] = graph.is_whole and is_all
     context["acts"] = acts_of(description)
     context["acts_omitted"] = len(description.activities) - len(context["acts"])

@@ -19,6 +19,7 @@ RelationName = Literal[
     "distilled",
     "fork",
     "copy",
+    "import",
 ]
 DatasetRole = Literal["trained", "validated", "tested", "mentioned"]
 Assessor = Literal["author", "hub", "third party"]

@@ -35,6 +35,7 @@ _OTHERS = (
 #: Pages with Python that other tests run, where the page would need too much.
 _ELSEWHERE = {
     "docs/howto/compare.md": "client/tests/test_comparison.py",
+    "docs/howto/import.md": "tests/contract/test_import.py",
     "docs/howto/foreign-profiles.md": "client/tests/test_importedprofile.py",
     "docs/howto/save.md": "client/tests/test_exporter_contract.py",
     "docs/howto/graph.md": "client/tests/test_topology.py",

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
-from hpcfair import catalogue, fork, mlmodel, pid, publish, revision, snapshot
+from hpcfair import catalogue, fork, mlmodel, modelimport, pid, publish, revision, snapshot
 from hpcfair.catalogue import Filters
 from hpcfair.exporters.base import Examples
 from hpcfair.fork import Reused
 from hpcfair.forms import Form
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
+from hpcfair.modelimport import ModelImport, ModelImportOptions
+from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
 from hpcfair.runtimes.base import Array
 from hpcfair.types import Finding, Hits, MLModel, Revision
@@ -84,6 +86,41 @@ class RepositoryMethods(BaseClient):
         return publish.save(
             self.http, model, name, example_inputs=example_inputs, labels=labels, **how
         )
+
+    def import_model(
+        self,
+        origin: str,
+        name: str | None = None,
+        *,
+        license: str | None = None,
+        visibility: str | None = None,
+        overwrite: bool = False,
+    ) -> ModelImport:
+        """Copy a model of another server into the hub, with its card; again to update it.
+
+        The hub records the origin. Only files that changed there are moved, and nothing if none
+        did. A new model is private unless everybody may fetch it at the origin and its license lets
+        anyone pass it on.
+
+        Args:
+            origin: ``hf:org/name`` on the server that ``HF_ENDPOINT`` names (by default
+                https://huggingface.co), ``hf:org/name@revision``, or ``hf:https://host/org/name``
+                on any other server of the Hugging Face Hub's protocol, such as another hub.
+            name: ``namespace/name``; default: the account's namespace and the name at the origin.
+            license: License of the model, if its card states none.
+            visibility: ``public`` or ``private``, in place of the rule above.
+            overwrite: Also replace files that were changed on this hub since the last import.
+
+        Raises:
+            ModelNotFound, RevisionNotFound: at the origin.
+            Forbidden: the model is gated there, or there is no room for it here.
+            LicenseMissing: the card states no license.
+            Conflict: the name is that of another model, or files were changed on both sides.
+            Corrupt: the bytes that arrived are not those that the server states.
+        """
+        options = ModelImportOptions(license, visibility, overwrite)
+        source = origin_of(origin, self.config)
+        return modelimport.import_model(self.http, self.cache, source, name, options)
 
     def reuse(
         self, name: str, *, as_: Form = "path", to: str | None = None, revision: str | None = None

@@ -6,10 +6,12 @@ from typing import Any, Literal, Unpack, overload
 
 from hpcfair import loading, mlmodel, pid, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
+from hpcfair.directload import load_direct
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions, check_options
 from hpcfair.methods.base import BaseClient
 from hpcfair.modelbundle.source import source_of
+from hpcfair.origin import is_origin, origin_of
 from hpcfair.precisions import Tolerance
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
@@ -35,13 +37,14 @@ class ResultMethods(BaseClient):
     def load(self, name: str, *, as_: LoadForm = "model", **how: Unpack[LoadOptions]) -> Any:
         """Load the fastest trustworthy build for this machine.
 
-        Without one, the published model is loaded with a :class:`PlainModelWarning`. If the hub is
-        unreachable, its last answer is used with a :class:`StaleAnswerWarning`.
+        Without one, the published model is loaded with a :class:`PlainModelWarning`; without the
+        hub, by its last answer with a :class:`StaleAnswerWarning`.
 
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
                 ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either; or the path of a
-                :meth:`bundle`, which is loaded without the hub.
+                :meth:`bundle`, which is loaded without the hub; or ``hf:org/name``, which is loaded
+                as published from another server. Limits, target and scenario do not apply there.
             as_: What is returned:
 
                 - ``model``: a :class:`Loaded`;
@@ -64,10 +67,14 @@ class ResultMethods(BaseClient):
             BadInput: no such form, tolerance or scenario, or a limit is not a number from 0 to 1.
             Invalid: ``min_accuracy`` of a model that has no labelled samples.
             MissingPackage: no runtime is installed, or a package that the form needs.
-            NoModelFile: the published network is not in ONNX, which the form needs.
+            NoModelFile: the published network is not in ONNX, which the form needs; or the origin
+                holds none.
             NotSupported: the network cannot be converted, or the runtime has no session.
         """
         check_options(as_, how)
+        if is_origin(name):
+            origin = origin_of(name, self.config, how.get("revision"))
+            return load_direct(self.http, self.cache, origin, as_, how)
         revision = how.get("revision")
         http, cache, name, how["revision"] = source_of(self.http, self.cache, name, revision)
         return loading.load_as(http, cache, name, as_, how)

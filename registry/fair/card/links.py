@@ -27,7 +27,10 @@ _SPELLINGS: dict[str, RelationName] = {
     "quantisation": "quantized",
     "merged": "merge",
 }
-_RELATIONS: tuple[RelationName, ...] = get_args(RelationName)
+#: Only the hub records an import.
+_RELATIONS: tuple[RelationName, ...] = tuple(
+    name for name in get_args(RelationName) if name != "import"
+)
 _MAX_ANCESTORS = 200
 
 

@@ -18,6 +18,7 @@ DERIVATIONS: dict[RelationName, str] = {
     "distilled": "hub:distilledFrom",
     "fork": "hub:forkedFrom",
     "copy": "hub:copiedFrom",
+    "import": "hub:importedFrom",
 }
 #: Class of each kind of activity.
 ACTIVITIES: dict[ActivityKind, str] = {

@@ -83,6 +83,11 @@ _DERIVATIONS = (
     derivation_term("distilledFrom", "distilled from", "The teacher network of this one."),
     derivation_term("forkedFrom", "forked from", "The version that this one was forked from."),
     derivation_term("copiedFrom", "copied from", "The version that files were copied from."),
+    derivation_term(
+        "importedFrom",
+        "imported from",
+        "The version on another server that was copied to this hub.",
+    ),
 )
 
 _NETWORK = (

@@ -118,6 +118,12 @@ def source_url(text: str) -> str | None:
         return None
 
 
+def source_version_url(row: Derivation) -> str | None:
+    """The address of an imported version on its server: servers of the Hub protocol have one for
+    each commit."""
+    return iri(f"{row.source}/tree/{row.source_oid}")
+
+
 def _deleted_name(text: str) -> str:
     match = _DELETED.fullmatch(text)
     return ark_name(match["ark"] if match else text)

@@ -8,6 +8,7 @@ from registry.selectors.fair.copies import digests_of, is_copy, version_at
 from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolve_source
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision
+from registry.validation.url import check_url
 
 _BATCH = 500
 _MAX_SOURCE = 500
@@ -18,16 +19,29 @@ _NEW_WORKS = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ModelOrigin:
+    """A repository of another server that was imported: its address, and the commit id there."""
+
+    url: str
+    oid: str
+
+    def __post_init__(self) -> None:
+        """Raises ``Invalid`` ``invalid_url``. The hub only shows the address."""
+        check_url(self.url, private=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
     """Sources of a revision besides its parent and its card.
 
     ``merged`` is the merged revision, ``copied`` the sources of copied files: an MLModel with its
-    namespace, and a commit id.
+    namespace, and a commit id; ``imported`` is the repository whose files the revision has.
     """
 
     merged: Revision | None = None
     copied: Sequence[tuple[MLModel, str]] = ()
+    imported: ModelOrigin | None = None
 
 
 ALONE = Origins()
@@ -39,13 +53,17 @@ def derivations_write(
     """Store the derivations of a new revision, in the transaction that creates it.
 
     ``bases`` are those of :func:`registry.selectors.fair.derivation.declared_bases`; ``before`` is
-    the parent, whose forks and copies are inherited.
+    the parent, whose forks, copies and imports are inherited.
     """
     kind = RepositoryKind(revision.mlmodel.kind)
     rows = [_declared(revision, kind, base) for base in bases]
     rows += [_recorded(revision, Relation.COPY, source, oid) for source, oid in origins.copied]
     parents = [before, *([origins.merged] if origins.merged else [])]
-    inherited = Derivation.objects.filter(revision__in=parents, relation__in=HUB_RELATIONS)
+    relations = {*HUB_RELATIONS, Relation.IMPORT}
+    if origins.imported is not None:
+        rows.append(_imported(revision, origins.imported))
+        relations.remove(Relation.IMPORT)
+    inherited = Derivation.objects.filter(revision__in=parents, relation__in=relations)
     rows += [_copy(row, revision) for row in inherited.order_by("pk")]
     _save(rows)
 
@@ -112,6 +130,12 @@ def _recorded(revision: Revision, relation: Relation, source: MLModel, oid: str)
         source=source.full_name,
         source_mlmodel=source,
         source_oid=oid,
+    )
+
+
+def _imported(revision: Revision, origin: ModelOrigin) -> Derivation:
+    return Derivation(
+        revision=revision, relation=Relation.IMPORT, source=origin.url, source_oid=origin.oid
     )
 
 

@@ -12,7 +12,7 @@ from registry.selectors.repository.snapshot import (
     entry_of,
 )
 from registry.selectors.storage.upload import lfs_rule_of
-from registry.services.fair.derivation import ALONE, Origins
+from registry.services.fair.derivation import ALONE, ModelOrigin, Origins
 from registry.services.repository.branch import require_parent
 from registry.services.repository.content import check_formats, contents_of
 from registry.services.repository.operation import (
@@ -39,6 +39,7 @@ class CommitRequest:
     operations: Sequence[Operation]
     parent_oid: str | None
     is_checked: bool
+    imported: ModelOrigin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
         parent=parent,
         message=request.message,
         snapshot=snapshot,
-        origins=Origins(copied=list(copied.values())),
+        origins=Origins(copied=list(copied.values()), imported=request.imported),
     )
 
 

@@ -26,7 +26,7 @@ from registry.selectors.repository.snapshot import (
     entry_of,
     snapshot_of,
 )
-from registry.services.fair.derivation import Origins
+from registry.services.fair.derivation import ModelOrigin, Origins
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.branch import branch_locked, require_commit
 from registry.services.repository.draft import (
@@ -47,7 +47,7 @@ __all__ = ["Add", "Copy", "Delete", "Operation", "commit", "commit_first", "comm
 _MAX_MESSAGE = 65_536
 
 
-def commit(
+def commit(  # noqa: PLR0913 - each is a decision of its own
     *,
     actor: Actor,
     mlmodel: MLModel,
@@ -57,6 +57,7 @@ def commit(
     parent_oid: str | None = None,
     is_checked: bool = True,
     again_ok: bool = False,
+    imported: ModelOrigin | None = None,
 ) -> Revision:
     """Make the next revision of a branch.
 
@@ -71,6 +72,7 @@ def commit(
             False for the Hugging Face protocol, whose clients commit files before cards.
         again_ok: Whether a commit may be sent again by a client that did not receive the answer:
             if nothing would change, or the head is this very commit, the head is returned.
+        imported: The repository of another server whose files these are.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
@@ -90,6 +92,7 @@ def commit(
         operations=operations,
         parent_oid=parent_oid,
         is_checked=is_checked,
+        imported=imported,
     )
     try:
         return _commit_onto(branch_get(mlmodel, branch), request)

@@ -11,6 +11,7 @@ from hub.api.auth import signed_in
 from hub.api.schema import example
 from hub.api.v1.fair.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
 from hub.api.v1.repository.file import FILE_EXAMPLE, FILES_NEXT, FileSerializer, files_data
+from hub.api.v1.repository.origin import ImportedVersionSerializer, origin_data
 from hub.api.v1.repository.revision import RefSerializer
 from hub.api.v1.repository.summary import (
     REVISION_OID,
@@ -71,6 +72,7 @@ class NotRunnableSerializer(serializers.Serializer[Any]):
         "probable_gains": {"x86-64-avx512": {"int8": 2.31}},
         "is_held": False,
         "default_branch": "main",
+        "origin": None,
         "identifiers": NAMES_EXAMPLE,
     }
 )
@@ -101,6 +103,9 @@ class MLModelSerializer(MLModelSummarySerializer):
         help_text="Whether it is private only until its first files have passed their checks."
     )
     default_branch = serializers.CharField()
+    origin = ImportedVersionSerializer(
+        allow_null=True, help_text="Where it was imported from; null if it was published here."
+    )
     identifiers = NamesSerializer()
 
 
@@ -151,6 +156,7 @@ def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
         "probable_gains": probable_gains(revision) if inconclusive else {},
         "is_held": mlmodel.is_held,
         "default_branch": mlmodel.default_branch,
+        "origin": origin_data(revision),
         "identifiers": names_data(revision),
     }
 

@@ -12,6 +12,7 @@ from hub.api.auth import signed_in
 from hub.api.schema import REF_KINDS, example, page_of
 from hub.api.v1.fair.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
 from hub.api.v1.repository.file import FILE_EXAMPLE, FILES_NEXT, FileSerializer, files_data
+from hub.api.v1.repository.origin import OriginSerializer
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.v1.work.job import JOB_EXAMPLE, JobSerializer, jobs_data
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
@@ -143,6 +144,7 @@ class CommitSerializer(Strict):
         help_text="Expected head of the branch; the commit is refused if it differs.",
     )
     operations = OperationSerializer(many=True, allow_empty=False)
+    origin = OriginSerializer(required=False, help_text="If the files are imported.")
 
 
 def revision_data(actor: Actor, mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
@@ -174,6 +176,7 @@ class CommitsView(ApiView):
             message=body["message"],
             operations=body["operations"],
             parent_oid=body["parent"],
+            imported=body.get("origin"),
         )
         return Response(revision_data(actor, mlmodel, revision), status=201)
 

@@ -13,8 +13,13 @@ from registry.ids import NAME_RE
 from registry.selectors.access import readable_with
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import pid_url
-from registry.selectors.fair.source import HUB_RELATIONS, source_name, source_url
-from registry.states import IdentifierKind, RepositoryKind
+from registry.selectors.fair.source import (
+    HUB_RELATIONS,
+    source_name,
+    source_url,
+    source_version_url,
+)
+from registry.states import IdentifierKind, Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Namespace
 
 
@@ -92,6 +97,10 @@ def _source(row: Derivation, mlmodel: MLModel, pid: str | None) -> DerivationDes
         )
     if row.relation in HUB_RELATIONS:
         return None
+    if row.relation == Relation.IMPORT:
+        return DerivationDescription(
+            relation=relation, source=row.source, url=source_version_url(row), oid=oid
+        )
     return DerivationDescription(relation=relation, source=row.source, url=source_url(row.source))
 
 

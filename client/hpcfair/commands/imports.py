@@ -1,0 +1,46 @@
+"""The command that imports a model of another server."""
+
+from typing import Annotated
+
+import typer
+
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, say
+
+Option = typer.Option
+
+
+def import_model(
+    context: typer.Context,
+    origin: Annotated[
+        str, typer.Argument(help="hf:org/name, hf:org/name@revision, or hf:https://host/org/name")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(help="namespace/name; else <account>/<name at the origin>.")
+    ] = None,
+    license: Annotated[str | None, Option(help="If the card at the origin states none.")] = None,
+    private: Annotated[
+        bool | None,
+        Option(
+            "--private/--public", help="Else private unless its license lets anyone pass it on."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Also replace files that were changed on the hub.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy a model of another server into the hub, or update it."""
+    client = client_of(context)
+    visibility = None if private is None else "private" if private else "public"
+    done = client.import_model(
+        origin, name, license=license, visibility=visibility, overwrite=overwrite
+    )
+    if as_json:
+        emit_json(done)
+        return
+    what = f"{len(done.changed)} files changed, {len(done.deleted)} deleted"
+    if not done.changed and not done.deleted:
+        what = "nothing to do"
+    say(f"{done.name} is {done.origin} at {done.commit[:12]}: {what}.")
+    say(f"{client.config.url}/{done.name}")
