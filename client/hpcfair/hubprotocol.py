@@ -112,16 +112,16 @@ def fetch_files(
         Corrupt: the server sent other bytes than it states.
         HubUnreachable, StorageFailed: bytes are missing; the next call resumes.
     """
-    wanted = {file: _cached(cache, origin, file) for file in files}
-    missing = [file for file, have in wanted.items() if have is None]
+    local = {file: _cached(cache, origin, file) for file in files}
+    missing = [file for file, have in local.items() if have is None]
     with (
         local_files(cache.root, "HPCFAIR_CACHE"),
         refusals_at(origin, http),
         transferring(origin.name, sum(file.size_bytes for file in missing)) as meter,
     ):
         for file in missing:
-            wanted[file] = _fetch(http, cache, origin, file, meter)
-    return {file.path: have for file, have in wanted.items() if have is not None}
+            local[file] = _fetch(http, cache, origin, file, meter)
+    return {file.path: have for file, have in local.items() if have is not None}
 
 
 def _pinned(origin: ModelOrigin, info: Mapping[str, Any]) -> ModelOrigin:

@@ -128,15 +128,15 @@ def _license(version: RemoteVersion, current: MLModel | None, options: ModelImpo
                 "Leave the license out: an import keeps what the card states.",
             )
         return version.license
-    kept = (current.card.get("license") if current else None) or ""
-    if not (stated or kept):
+    earlier = (current.card.get("license") if current else None) or ""
+    if not (stated or earlier):
         raise LicenseMissing(
             f"The card of {version.origin.url} states no license, so nobody is permitted to copy "
             "the model. Nothing was moved.",
             "If you may, state the license: --license ID, or license=...",
             code="license_missing",
         )
-    return stated or str(kept)
+    return stated or str(earlier)
 
 
 def _visibility(
