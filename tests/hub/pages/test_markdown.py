@@ -16,9 +16,9 @@ from registry.validation.card import Card
 from registry.validation.sections import sections_of
 from tests.factories import make_mlmodel, readme
 
-#: Seconds that parsing may take at most, on a machine that does other things too.
-PATIENCE_S = 20.0
-_N = 50_000
+#: Seconds of processor time that parsing may take at most.
+PATIENCE_S = 10.0
+_N = 20_000
 
 HOSTILE = {
     "nested quotes": ">" * _N + "a",
@@ -79,13 +79,13 @@ def nothing_rendered() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_text_holds_a_worker(text: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     rendering = render(text)
     card = Card(body=text)
     assert isinstance(card.description, str)
     sections_of(text)
     markup(card)
-    assert time.monotonic() - began < PATIENCE_S
+    assert time.thread_time() - began < PATIENCE_S
     assert len(rendering.html) <= 2 * MAX_HTML
     if len(text) > MAX_TEXT:
         assert rendering.is_cut
