@@ -10,7 +10,7 @@ from tests.registry.work.queue_killing import kill_queue
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-KILLS = 80
+KILLS = 48
 
 
 def test_a_killed_process_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
