@@ -30,12 +30,12 @@ from tests.skips import report_skips
 # Contract suites live beside the ports they test; what they assert is explained like any test's.
 pytest.register_assert_rewrite("workers.testing")
 
-# How long an example takes says more about what else the machine does than about the hub. Half of
-# the usual examples: each run draws others.
+# How long an example takes says more about what else the machine does than about the hub. A third
+# of the usual examples: each run draws others.
 hypothesis.settings.register_profile(
     "hub",
     deadline=None,
-    max_examples=50,
+    max_examples=33,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("hub")
