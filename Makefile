@@ -114,7 +114,7 @@ ON_POSTGRES = $(wildcard tests/registry/test_*.py) \
 	$(call files,hub/fair,catalog large many measurements oai sitemap tombstone) \
 	$(call files,contract,publish results) \
 	$(call files,workers/device,kinds reproduce testtensor trial_store) \
-	$(call files,workers/jobs,hub inspect lease post webhook)
+	$(call files,workers/jobs,hub lease post webhook)
 
 test-postgres: $(VENV)/.dev
 	@echo "==> on PostgreSQL what touches the database"
