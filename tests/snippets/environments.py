@@ -1,13 +1,15 @@
 """Environments in which snippets run: what their own install lines bring, made once and kept.
 
-Each is a new virtual environment in which the line was run with pip, as a reader would. The client
-is installed from a wheel of this checkout, so that a change of it makes new environments.
+Each is a new virtual environment into which uv, which takes a tenth of pip's time, has installed
+what the line names. When its snippet is run, pip finds all of that there. The client is installed
+from a wheel of this checkout, so that a change of it makes new environments.
 """
 
 import fcntl
 import functools
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -71,24 +73,21 @@ def variables(environment: Path, home: Path) -> dict[str, str]:
 def _with_pip(python: Path) -> Path:
     """The environment of an interpreter, with the pip that the lines call."""
     if not (python.parent / "pip").exists():
-        _run([str(python), "-m", "ensurepip"], {})
-        (python.parent / "pip").symlink_to("pip3")
+        _uv("pip", "install", "--python", str(python), "pip")
     return python.parent.parent
 
 
 def _make(folder: Path, lines: Sequence[str]) -> None:
-    _run([sys.executable, "-m", "venv", str(folder)], {})
-    added = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "PIP_FIND_LINKS": f"{_wheel().parent} {os.environ.get('PIP_FIND_LINKS', '')}".strip(),
-        "PIP_CONSTRAINT": str(_ROOT / "constraints.txt"),
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        # What is imported is compiled then: a tenth of what is installed.
-        "PIP_COMPILE": "0",
-    }
+    _uv("venv", "--seed", "--python", sys.executable, str(folder))
     for line in lines:
-        _run(["bash", "-euc", line], added)
+        _uv("pip", "install", "--python", str(folder / "bin/python"), *shlex.split(line)[2:])
     (folder / "complete").touch()
+
+
+def _uv(*arguments: str) -> None:
+    places = f"{_wheel().parent} {os.environ.get('PIP_FIND_LINKS', '')}".split()
+    known = {"UV_FIND_LINKS": ",".join(places), "UV_CONSTRAINT": str(_ROOT / "constraints.txt")}
+    _run([sys.executable, "-m", "uv", "--quiet", "--system-certs", *arguments], known)
 
 
 @functools.cache
