@@ -11,17 +11,22 @@
       answers/<id>.json                  the hub's last answer to one request
       documents/<sha256>.json            records, named by their SHA-256
 
-There are no locks: every file is written under a unique name and renamed into place, so any number
-of processes may share one cache, also on several nodes of a shared file system. The folder may be
-deleted at any time; that costs only downloads.
+There are no locks: every file is written under a unique name, flushed to the disk and renamed into
+place, so any number of processes may share one cache, also on several nodes of a shared file
+system. Permissions follow the umask of the process. The folder may be deleted at any time; that
+costs only downloads.
+
+Below the user's cache may lie others that a site has filled, its layers. They are read and never
+written.
 """
 
 import contextlib
 import json
 import logging
 import os
+import stat
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +39,15 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of hpcfair: safe 
 
 
 class Cache:
-    """The cache in a folder, which is created on first use."""
+    """The cache in a folder, which is created on first use.
 
-    def __init__(self, root: Path) -> None:
+    Attributes:
+        layers: Caches below this one, which are searched in this order after it.
+    """
+
+    def __init__(self, root: Path, layers: Sequence[Path] = ()) -> None:
         self.root = root
+        self.layers = tuple(Cache(folder) for folder in layers)
 
     def blob(self, sha256: str) -> Path:
         """Path of the blob with that digest, whether or not it exists."""
@@ -55,7 +65,7 @@ class Cache:
         """Move a finished and verified download into place."""
         place = self.blob(sha256)
         place.parent.mkdir(parents=True, exist_ok=True)
-        verified.chmod(0o444)
+        make_final(verified)
         verified.replace(place)
         return place
 
@@ -69,7 +79,16 @@ class Cache:
 
     def answer(self, key: str) -> Any:
         """The cached answer to a request, or ``None``."""
-        return _read_json(self.root / "answers" / f"{checked_sha256(key)}.json")
+        return self._read_json("answers", key)
+
+    def answers(self) -> Iterator[dict[str, Any]]:
+        """All cached answers, those of layers included."""
+        for layer in (self, *self.layers):
+            with contextlib.suppress(OSError):
+                for path in sorted((layer.root / "answers").glob("*.json")):
+                    answer = _read_json(path)
+                    if isinstance(answer, dict):
+                        yield answer
 
     def keep_answer(self, key: str, answer: Any) -> None:
         """Keep the answer to a request for use without the hub, if the cache can be written."""
@@ -77,7 +96,7 @@ class Cache:
 
     def document(self, sha256: str) -> Any:
         """The document of that digest, or ``None``; the caller verifies it."""
-        return _read_json(self.root / "documents" / f"{checked_sha256(sha256)}.json")
+        return self._read_json("documents", sha256)
 
     def keep_document(self, sha256: str, document: Mapping[str, Any]) -> None:
         """Keep the document of that digest, if the cache can be written."""
@@ -101,6 +120,11 @@ class Cache:
             tag.write_text(_TAG, "utf-8")
         return folder
 
+    def _read_json(self, folder: str, key: str) -> Any:
+        name = f"{checked_sha256(key)}.json"
+        values = (_read_json(layer.root / folder / name) for layer in (self, *self.layers))
+        return next((value for value in values if value is not None), None)
+
     def _write_json(self, folder: str, key: str, value: Any) -> None:
         """Write a file that saves a request. Without it, nothing fails but work without the hub, so
         that a full disk or a read-only cache does not keep a cached model from being loaded."""
@@ -123,6 +147,16 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def make_final(file: Path) -> None:
+    """Flush a file to the disk and make it read-only. After a crash, a renamed file could otherwise
+    have its name and size but not its bytes."""
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+        # Another user's, who shares the cache, cannot be changed.
+        with contextlib.suppress(PermissionError):
+            file.chmod(stat.S_IMODE(os.fstat(opened.fileno()).st_mode) & ~0o222)
 
 
 def link_or_copy(source: Path, place: Path, *, link: bool) -> None:

@@ -4,6 +4,7 @@
 ``HPCFAIR_URL``           address of the hub
 ``HPCFAIR_TOKEN``         access token
 ``HPCFAIR_CACHE``         folder of the cache
+``HPCFAIR_SITE_CACHE``    folders of caches that are only read, separated by ``:``
 ``HPCFAIR_CONFIG``        folder of ``config.json``, written by ``hpcfair login``
 ``HPCFAIR_OFFLINE``       ``1``: use the cache only, never contact the hub
 ``HPCFAIR_DOI_RESOLVER``  resolver of DOIs; default https://doi.org
@@ -43,6 +44,7 @@ class Config:
     """Settings of a client.
 
     Attributes:
+        site_caches: Folders of caches below the user's, which are only read.
         doi: Address of the DOI resolver.
         signed: Whether a signature is required.
         hf_endpoint: Server of the models that are named ``hf:org/name``, with ``hf_token``.
@@ -61,6 +63,7 @@ class Config:
     key_list: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     hf_endpoint: str = HF_ENDPOINT
     hf_token: str | None = field(default=None, repr=False)
+    site_caches: tuple[Path, ...] = ()
 
     @classmethod
     def read(
@@ -91,6 +94,7 @@ class Config:
             signed=_flag(env, "HPCFAIR_SIGNED"),
             hf_endpoint=clean_url(env.get("HF_ENDPOINT") or HF_ENDPOINT),
             hf_token=clean_token(env.get("HF_TOKEN") or _stored_hf_token(env)) or None,
+            site_caches=_folders(env, "HPCFAIR_SITE_CACHE"),
         )
 
     def for_server(self, server: str) -> "Config":
@@ -211,6 +215,14 @@ def _stored_hf_token(env: Mapping[str, str]) -> str:
         return path.expanduser().read_text("utf-8")
     except (OSError, ValueError, RuntimeError):
         return ""
+
+
+def _folders(env: Mapping[str, str], name: str) -> tuple[Path, ...]:
+    folders = tuple(Path(part) for part in env.get(name, "").split(os.pathsep) if part.strip())
+    relative = [str(folder) for folder in folders if not folder.is_absolute()]
+    if relative:
+        raise BadConfig(f"{name} names {relative[0]!r}.", "Write absolute paths.")
+    return folders
 
 
 def _flag(env: Mapping[str, str], name: str) -> bool:

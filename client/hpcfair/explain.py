@@ -32,6 +32,11 @@ def explain(resolution: Resolution, path: Path, *, signature: str = "", isolatio
             "",
             f"The hub could not be asked; this is its answer of {resolution.stale_since}.",
         ]
+    elif resolution.cached_since:
+        lines += [
+            "",
+            f"The revision is pinned: this is the hub's answer of {resolution.cached_since}.",
+        ]
     return "\n".join([*lines, "", f"File: {path}"])
 
 

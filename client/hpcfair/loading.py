@@ -1,6 +1,5 @@
 """Loads a model: asks the hub for the best build, fetches its files, opens it."""
 
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from hpcfair import hints
 from hpcfair.acceptance import EXACT, Acceptance
+from hpcfair.answers import is_commit
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import MissingPackage, NotSupported, Untrusted
@@ -26,8 +26,6 @@ from hpcfair.runtimes.base import Options, Runtime
 from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +130,7 @@ def fetch(
         target=target,
         acceptance=acceptance,
         scenario=scenario,
+        renew=guard.verify,
     )
     if resolution.build is None and target is not None:
         warnings.warn(
@@ -208,7 +207,7 @@ def _torch_module(http: Transport, cache: Cache, network: FetchedModel, guard: G
 
 def _check_revision(resolution: Resolution, revision: str | None) -> None:
     """Refuse another revision than the commit that was asked for."""
-    if revision and _COMMIT.fullmatch(revision) and resolution.revision != revision:
+    if revision and is_commit(revision) and resolution.revision != revision:
         raise Untrusted(
             f"The hub offers revision {resolution.revision[:12]} for {revision[:12]}.",
             "Report this to the hub's operators.",
@@ -233,4 +232,10 @@ def _signature(
         entry_point=resolution.entry_point,
         record_id=resolution.record_id,
     )
-    return trust.check_build(http, claim, resolution.attestation, required=required)
+    return trust.check_build(
+        http,
+        claim,
+        resolution.attestation,
+        required=required,
+        is_cached=resolution.cached_since is not None,
+    )

@@ -14,7 +14,8 @@ class LoadOptions(TypedDict, total=False):
     """Arguments of :meth:`hpcfair.Client.load` beside name and form, all optional.
 
     Attributes:
-        revision: Branch, tag or commit id; default: the default branch.
+        revision: Branch, tag or commit id; default: the default branch. For a commit id whose
+            build is in the cache, the hub is not asked.
         target: ``auto`` (the default), another target of this machine, or ``None`` for the
             published model.
         tolerance: Accepted deviation from the float32 reference: ``exact`` (the default), ``fp16``,
@@ -25,7 +26,8 @@ class LoadOptions(TypedDict, total=False):
         scenario: ``single-stream`` (the default) for the lowest latency, or ``offline`` for the
             most samples per second by :meth:`Loaded.map`; the former, if nothing was measured in
             the latter.
-        verify: Verify the digests of all files, even of unchanged ones.
+        verify: Verify the digests of all files, even of unchanged ones, and ask the hub in any
+            case.
         place_caller: Whether the calling thread is kept off the processors of the runtime's pinned
             workers during runs (Linux, ONNX Runtime, 0.5 ms or more; one thread at a time).
             Default: unless ``taskset`` or the like restricted it; ``True``: also then.

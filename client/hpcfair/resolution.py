@@ -1,23 +1,22 @@
 """Asks the hub for the best build for this machine and caches the answer for offline use."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Self
 
-from hpcfair import machine
+from hpcfair import answers, machine
 from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
-from hpcfair.digest import sha256_of_json
 from hpcfair.errors import BadInput, HubUnreachable, Unavailable
 from hpcfair.fromjson import FromJson
 from hpcfair.mlmodel import address
-from hpcfair.paths import checked_name
 from hpcfair.runtimes import registry
 from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
+from hpcfair.tree import find_tree
 from hpcfair.types import Build, File
 
 
@@ -72,7 +71,8 @@ class Resolution:
         acceptance: The requested limits of the outputs.
         looser: What laxer limits would bring, strictest first; an older hub says none.
         attestation: The hub's signed statement on the build, unverified; ``None`` without one.
-        stale_since: Time of the answer, if the hub is unreachable now.
+        cached_since: Time of the answer, if it comes from the cache.
+        stale_since: The same, if the hub should have been asked and is unreachable.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Resolution:
     looser: tuple[LooserBuild, ...] = field(default=())
     record_id: str | None = None
     attestation: Mapping[str, Any] | None = None
+    cached_since: str | None = None
     stale_since: str | None = None
 
     @property
@@ -122,10 +123,14 @@ def resolve(
     target: str | None = "auto",
     acceptance: Acceptance = EXACT,
     scenario: Scenario = SINGLE_STREAM,
+    renew: bool = False,
 ) -> Resolution:
-    """Request the best build. If the hub is unreachable, use its last answer to the same request.
+    """Request the best build. If the hub is unreachable, use its last answer to the same request,
+    or one for another machine whose build runs on this one.
 
     Args:
+        revision: For a commit id whose build is in the cache, the hub is not asked.
+        renew: Ask the hub also then.
         target: ``auto``, another target that this machine supports, or ``None`` for the published
             model.
 
@@ -136,48 +141,54 @@ def resolve(
     """
     here = machine.describe()
     requested = _target(here, target)
+    features = here.features if target == "auto" else requested.features
     body = {
         "revision": revision,
         **acceptance.to_json(),
         # An older hub knows no scenarios.
         **({} if scenario == SINGLE_STREAM else {"scenario": scenario}),
-        "machine": {
-            "architecture": here.architecture,
-            "features": list(here.features if target == "auto" else requested.features),
-            "cores": here.cores,
-        },
+        "machine": _machine(here, features),
         # Without a runtime, only the published model can be the answer.
         "runtimes": {} if target is None else registry.installed(),
     }
-    key = sha256_of_json({"hub": http.config.url, "name": checked_name(name), **body})
-    answer, since = _ask(http, cache, f"{address(name)}/resolve", body, key)
-    resolution = Resolution.from_json(
-        answer,
+    request = answers.request_of(http.config.url, name, body)
+    read = partial(
+        Resolution.from_json,
         name=name,
         target=None if target is None else requested.slug,
         acceptance=acceptance,
-        stale_since=since,
     )
+    pinned = None if renew else answers.find_pinned(cache, request)
+    if pinned:
+        resolution = read(pinned.answer, cached_since=pinned.at)
+        # Files that are no longer in the cache may have been replaced on the hub.
+        if find_tree(cache, resolution.files):
+            return resolution
+    answer, since = _ask(http, cache, f"{address(name)}/resolve", body, request)
+    resolution = read(answer, cached_since=since, stale_since=since)
     if since is None:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        cache.keep_answer(key, {"at": now, "answer": answer})
+        answers.keep(cache, request, answer)
     return resolution
 
 
 def _ask(
-    http: Transport, cache: Cache, path: str, body: dict[str, Any], key: str
+    http: Transport, cache: Cache, path: str, body: dict[str, Any], request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], str | None]:
     """The answer, and its time if it comes from the cache."""
     try:
         return http.post(path, body, idempotent=True), None
     except (HubUnreachable, Unavailable) as error:
-        cached = cache.answer(key)
+        cached = answers.find_usable(cache, request)
         if cached is None:
             raise
         warnings.warn(
-            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=6
+            f"{error.detail} Using the answer of {cached.at}.", StaleAnswerWarning, stacklevel=6
         )
-        return cached["answer"], cached["at"]
+        return cached.answer, cached.at
+
+
+def _machine(here: machine.Machine, features: Sequence[str]) -> dict[str, Any]:
+    return {"architecture": here.architecture, "features": list(features), "cores": here.cores}
 
 
 def _target(here: machine.Machine, slug: str | None) -> machine.TargetDefinition:

@@ -10,17 +10,20 @@ import json
 import os
 import shutil
 import stat
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from hpcfair.cache import Cache, link_or_copy
+from hpcfair.cache import Cache, link_or_copy, make_final
 from hpcfair.digest import sha256_of_file, sha256_of_json
 from hpcfair.errors import Corrupt
 from hpcfair.paths import safe_join
 from hpcfair.types import File
 
 STAMPS = "verified.json"
+#: The time of last use is not written more often than this: many processes would do so at once.
+_USE_STEP_S = 3600.0
 
 
 def tree_id(files: Sequence[File]) -> str:
@@ -29,14 +32,25 @@ def tree_id(files: Sequence[File]) -> str:
 
 
 def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> Path | None:
-    """The folder with ``files`` if unchanged by size and time, or by digest if ``thorough``."""
-    tree = cache.tree(tree_id(files))
-    if damaged_files(tree, files, thorough=thorough):
-        return None
-    # The time of last use, for prune.
+    """The folder with ``files`` if unchanged by size and time, or by digest if ``thorough``.
+
+    Found in a layer of the cache, or unchanged since the last hour, nothing is written.
+    """
+    identity = tree_id(files)
+    for layer in (cache, *cache.layers):
+        tree = layer.tree(identity)
+        if not damaged_files(tree, files, thorough=thorough):
+            if layer is cache:
+                _note_use(tree)
+            return tree / "files"
+    return None
+
+
+def _note_use(tree: Path) -> None:
+    """Set the time of last use, for prune."""
     with contextlib.suppress(OSError):
-        os.utime(tree)
-    return tree / "files"
+        if abs(time.time() - tree.stat().st_mtime) > _USE_STEP_S:
+            os.utime(tree)
 
 
 def make_tree(
@@ -63,6 +77,7 @@ def make_tree(
         states = {file.path: _state(safe_join(folder, file.path), file) for file in files}
         text = json.dumps({"what": what, "files": states})
         (building / STAMPS).write_text(text, "utf-8")
+        make_final(building / STAMPS)
         _move_in(cache, building, tree, files)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -97,7 +112,7 @@ def _place(cache: Cache, file: File, place: Path, *, link: bool, hashed: bool) -
     if not whole or not (hashed or sha256_of_file(place) == file.sha256):
         cache.drop_blob(file.sha256)
         raise Corrupt(f"The cached bytes of {file.path} are damaged.", "They were dropped.")
-    place.chmod(0o444)
+    make_final(place)
 
 
 def _state(place: Path, file: File) -> list[Any]:

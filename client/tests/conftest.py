@@ -32,7 +32,7 @@ SIGNATURE = {
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test sees the caches, tokens and settings of whoever runs it."""
-    for name in ("URL", "TOKEN", "OFFLINE"):
+    for name in ("URL", "TOKEN", "OFFLINE", "SITE_CACHE"):
         monkeypatch.delenv(f"HPCFAIR_{name}", raising=False)
     monkeypatch.setenv("HPCFAIR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HPCFAIR_CONFIG", str(tmp_path / "config"))

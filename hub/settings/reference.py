@@ -85,6 +85,12 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
         ("HPCFAIR_TOKEN", "text", "that of `hpcfair login`", "Access token."),
         ("HPCFAIR_CACHE", "folder", "the user's cache folder", "Folder of downloaded files."),
         (
+            "HPCFAIR_SITE_CACHE",
+            "folders",
+            "none",
+            "Caches below the user's, separated by `:`, which are only read.",
+        ),
+        (
             "HPCFAIR_CONFIG",
             "folder",
             "the user's configuration folder",

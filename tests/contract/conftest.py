@@ -20,7 +20,7 @@ __all__ = ["inspector"]
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bars, and nothing of whoever runs the tests."""
     monkeypatch.setenv("HPCFAIR_QUIET", "1")
-    for name in ("URL", "TOKEN", "OFFLINE", "CACHE", "CONFIG"):
+    for name in ("URL", "TOKEN", "OFFLINE", "CACHE", "SITE_CACHE", "CONFIG"):
         monkeypatch.delenv(f"HPCFAIR_{name}", raising=False)
 
 

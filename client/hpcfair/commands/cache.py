@@ -18,18 +18,27 @@ _DAY_S = 86_400.0
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
-    """List the contents of the cache, most recently used first."""
+    """List the contents of the cache and of those of the site, most recently used first."""
     cache = client_of(context).cache
     entries = upkeep.entries(cache)
+    site = [(layer.root, upkeep.entries(layer)) for layer in cache.layers]
+    total = upkeep.size_bytes(cache)
     if as_json:
-        total = upkeep.size_bytes(cache)
-        emit_json({"folder": cache.root, "size_bytes": total, "entries": entries})
+        layers = [{"folder": folder, "entries": listed} for folder, listed in site]
+        emit_json(
+            {"folder": cache.root, "size_bytes": total, "entries": entries, "site_caches": layers}
+        )
         return
+    listed = [(entry, "") for entry in entries]
+    listed += [(entry, str(folder)) for folder, each in site for entry in each]
     emit_table(
-        ("what", "files", "size", "used"),
-        ((e.what, len(e.files), size(e.size_bytes), _moment(e.used_at)) for e in entries),
+        ("what", "files", "size", "used", *(["site"] if site else [])),
+        (
+            (e.what, len(e.files), size(e.size_bytes), _moment(e.used_at), *([of] if site else []))
+            for e, of in listed
+        ),
     )
-    say(f"{cache.root}: {size(upkeep.size_bytes(cache))}")
+    say(f"{cache.root}: {size(total)}")
 
 
 @app.command()

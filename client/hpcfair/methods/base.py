@@ -23,7 +23,7 @@ class BaseClient:
     ) -> None:
         self.config = config or Config.read(url, token)
         self.http = Transport(self.config, transport=transport)
-        self.cache = Cache(self.config.cache)
+        self.cache = Cache(self.config.cache, self.config.site_caches)
 
     def __enter__(self) -> Self:
         return self

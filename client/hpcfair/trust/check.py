@@ -50,9 +50,19 @@ class OfferedBuild:
 
 
 def check_build(
-    http: Transport, claim: OfferedBuild, envelope: Mapping[str, Any] | None, *, required: bool
+    http: Transport,
+    claim: OfferedBuild,
+    envelope: Mapping[str, Any] | None,
+    *,
+    required: bool,
+    is_cached: bool = False,
 ) -> ValidSignature | None:
-    """The valid signature of a build; ``None`` if there is none and none is required.
+    """The valid signature of a build; ``None`` if there is none and none is required, or if its key
+    is not known and the hub is not to be asked.
+
+    Args:
+        is_cached: Whether the offer comes from the cache. Unless a signature is required, the hub
+            is then not asked for its keys.
 
     Raises:
         Untrusted: the signature is not valid, is of another build, by a key that is not trusted, or
@@ -71,8 +81,17 @@ def check_build(
             stacklevel=6,
         )
         return None
+    rests = is_cached and not required
+    if rests and read_pin(http.config) is None:
+        warnings.warn(
+            f"{claim.name}: the signature of this build is not verified, because no key of "
+            f"{http.config.url} is trusted yet. `hpcfair trust` shows its key.",
+            UnverifiedWarning,
+            stacklevel=6,
+        )
+        return None
     named = keys_of(envelope)
-    keys = _keys(http, named, required=required)
+    keys = _keys(http, named, required=required, renew=not rests)
     revoked = next((keyid for keyid in named if keyid in keys.revoked), None)
     if revoked:
         raise Untrusted(
@@ -115,7 +134,7 @@ def check_model(
     return ValidSignature(keyid, "")
 
 
-def _keys(http: Transport, named: Sequence[str], *, required: bool) -> KeyList:
+def _keys(http: Transport, named: Sequence[str], *, required: bool, renew: bool = True) -> KeyList:
     """The hub's keys. Raises Untrusted: a bundle alone says which they are, and a signature is
     required."""
     config = http.config
@@ -127,7 +146,7 @@ def _keys(http: Transport, named: Sequence[str], *, required: bool) -> KeyList:
             "hpcfair trust ID --bundle FILE",
             code="key_not_trusted",
         )
-    return hub_keys(http, named[0] if named else "")
+    return hub_keys(http, named[0] if named else "", renew=renew)
 
 
 def _accept_unsigned(http: Transport, claim: OfferedBuild, *, required: bool) -> None:

@@ -25,9 +25,9 @@ class NewKeyWarning(UserWarning):
     """A hub's key is trusted from now on, because none was trusted before."""
 
 
-def hub_keys(http: Transport, needed: str = "") -> KeyList:
+def hub_keys(http: Transport, needed: str = "", *, renew: bool = True) -> KeyList:
     """The keys of the hub, from the last list if it is fresh, names ``needed`` and the hub is not
-    needed for it.
+    needed for it; without ``renew``, it may be of any age.
 
     Raises:
         Untrusted: the hub's key changed, or was revoked; of a bundle: its keys do not belong to
@@ -40,7 +40,7 @@ def hub_keys(http: Transport, needed: str = "") -> KeyList:
     if http.config.key_list is not None:
         return _carried(http.config, pin, stored)
     if pin and stored:
-        is_fresh = 0 <= time.time() - pin.checked_at < _FRESH_S
+        is_fresh = not renew or 0 <= time.time() - pin.checked_at < _FRESH_S
         if is_fresh and (not needed or needed in stored.public or needed in stored.revoked):
             return stored
     try:
