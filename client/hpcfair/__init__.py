@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hpcfair.client import Client
+    from hpcfair.composition import Composition
     from hpcfair.config import Config
     from hpcfair.default import (
         compare,
+        compose,
         import_model,
         info,
         jobs,
@@ -49,15 +51,16 @@ if TYPE_CHECKING:
     from hpcfair.types import Build, Hits, MLModel, Revision
 
 __all__ = [
-    "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "LoadOptions",
-    "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Record", "RemoteRun", "Reproduction",
-    "Reused", "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning", "compare",
-    "import_model", "info", "jobs", "load", "login", "pull", "reproduce", "reuse", "run_on", "save",
-    "search", "targets", "tune", "whoami",
+    "Build", "Client", "Composition", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs",
+    "LoadOptions", "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Record", "RemoteRun",
+    "Reproduction", "Reused", "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning",
+    "compare", "compose", "import_model", "info", "jobs", "load", "login", "pull", "reproduce",
+    "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
 ]  # fmt: skip
 
 _HOME = {
     "client": ("Client",),
+    "composition": ("Composition",),
     "config": ("Config",),
     "default": tuple(name for name in __all__ if name.islower()),
     "errors": ("HpcfairError", "HubError"),

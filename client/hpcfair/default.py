@@ -75,6 +75,7 @@ def login(token: str | None = None, url: str | None = None) -> Account:
 
 search = _verb(Client.search)
 compare = _verb(Client.compare)
+compose = _verb(Client.compose)
 info = _verb(Client.info)
 if TYPE_CHECKING:
     # The result depends on an argument, which the type of _verb() cannot express.

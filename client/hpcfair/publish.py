@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, Unpack
 
 from hpcfair import card as cards
+from hpcfair.composition import Composition
 from hpcfair.errors import BadCard, NotFound, NothingToCommit, RevisionNotFound
 from hpcfair.exporters.base import Examples, Files
 from hpcfair.exporters.environment import script_origin
@@ -52,6 +53,9 @@ def save(
             f"card={{{unknown!r}: ...}}"
         )
     checked_name(name)
+    if isinstance(model, Composition):
+        how["card"] = {**model.lineage, **(how.get("card") or {})}
+        model = model.model
     examples = as_examples(example_inputs)
     with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as folder:
         scratch = Path(folder)

@@ -1,11 +1,22 @@
 """Methods of the client for models and their files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from hpcfair import catalogue, fork, mlmodel, modelimport, pid, publish, revision, snapshot
+from hpcfair import (
+    catalogue,
+    composition,
+    fork,
+    mlmodel,
+    modelimport,
+    pid,
+    publish,
+    revision,
+    snapshot,
+)
 from hpcfair.catalogue import Filters
+from hpcfair.composition import Composition
 from hpcfair.exporters.base import Examples
 from hpcfair.fork import Reused
 from hpcfair.forms import Form
@@ -56,11 +67,11 @@ class RepositoryMethods(BaseClient):
         Saving an unchanged model creates no new revision.
 
         Args:
-            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, or a model
-                of PyTorch, scikit-learn, XGBoost, LightGBM, CatBoost, Keras 3, Flax or a function
-                under ``jax.jit``. Its ONNX file must compute what it computes on the example
-                inputs. A PyTorch module is also published as an exported program, so that PyTorch's
-                own compiler is tried.
+            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, the result
+                of :meth:`compose`, or a model of PyTorch, scikit-learn, XGBoost, LightGBM,
+                CatBoost, Keras 3, Flax or a function under ``jax.jit``. Its ONNX file must compute
+                what it computes on the example inputs. A PyTorch module is also published as an
+                exported program, so that PyTorch's own compiler is tried.
             name: ``namespace/name``; created if it does not exist.
             example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
                 and measures builds on them instead of on random numbers. Models of other libraries
@@ -136,6 +147,29 @@ class RepositoryMethods(BaseClient):
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)
+
+    def compose(self, models: Sequence[Any]) -> Composition:
+        """Join networks to one, in which each takes the outputs of the one before it.
+
+        An input takes the output of its name; if some input has none, outputs and inputs are joined
+        in order. The result has the inputs of the first network and the outputs of the last one,
+        and was compared with the networks run one after another on random inputs.
+
+        Args:
+            models: At least two: names of models (``namespace/name``, with ``@revision``, or
+                identifiers), whose published networks are taken; paths of ONNX files;
+                ``onnx.ModelProto``.
+
+        Returns:
+            A network that :meth:`save` publishes with the published ones as its base models.
+
+        Raises:
+            BadInput: an output does not fit an input, with both; the networks cannot be joined; the
+                result computes something else.
+            NoModelFile: a network is not in ONNX.
+            MissingPackage: ``onnx`` or ONNX Runtime is not installed.
+        """
+        return composition.compose(self.http, self.cache, models)
 
     def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
         """Copy the files of a revision into a folder.
