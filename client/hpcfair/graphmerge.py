@@ -64,7 +64,8 @@ def _prepared(protos: Sequence[Any]) -> list[Any]:
 
 
 def _opset(proto: Any) -> int:
-    return next(each.version for each in proto.opset_import if each.domain in {"", "ai.onnx"})
+    version: int = next(o.version for o in proto.opset_import if o.domain in {"", "ai.onnx"})
+    return version
 
 
 def _sizes(pairs: _Links, before: Mapping[str, int | str]) -> dict[str, int | str]:
