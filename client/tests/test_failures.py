@@ -37,6 +37,7 @@ COMMANDS = [
     "reproduce lab/tiny",
     "verify lab/tiny",
     "trust",
+    "bundle lab/tiny -o {}/tiny.hpcfair",
     "tune lab/tiny",
     "graph lab/tiny",
     "perf lab/tiny",

@@ -1,7 +1,9 @@
 """Model bundles: written from a hub, run without it, refused when changed."""
 
+import hashlib
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -126,7 +128,7 @@ def changed(path: Path, old: bytes, new: bytes) -> Path:
 
 def test_the_refusal_says_what_differs(packed: Path, away: Client) -> None:
     changed(packed, b"published network", b"published netw0rk")
-    with pytest.raises(Corrupt, match=r"the file model.onnx differs"):
+    with pytest.raises(Corrupt, match=r"refused: files/model.onnx differs"):
         away.load(str(packed))
 
 
@@ -224,3 +226,56 @@ def test_the_commands(client: Client, offer: dict[str, Any], away: Client, tmp_p
     assert runner.invoke(cli.app, ["load", str(path)], obj=away).exit_code == 1
     wrong = runner.invoke(cli.app, ["bundle", "lab/tiny", "-o", "x.zip"], obj=client)
     assert (wrong.exit_code, ".hpcfair" in wrong.stderr) == (2, True)
+
+
+@pytest.fixture
+def layout(client: Client, offer: dict[str, Any], tmp_path: Path) -> Path:
+    """The model as an OCI image layout, and an empty cache."""
+    path = tmp_path / "tiny.oci"
+    client.bundle("lab/tiny", path)
+    shutil.rmtree(tmp_path / "cache")
+    return path
+
+
+def test_an_oci_layout_is_an_artifact_and_runs_as_a_bundle(layout: Path, away: Client) -> None:
+    index = json.loads((layout / "index.json").read_bytes())
+    (entry,) = index["manifests"]
+    image = json.loads((layout / "blobs" / entry["digest"].replace(":", "/")).read_bytes())
+    titles = {each["annotations"]["org.opencontainers.image.title"] for each in image["layers"]}
+    assert {"files/model.onnx", "files/README.md", "metadata/jsonld"} <= titles
+    for each in (entry, image["config"], *image["layers"]):
+        content = (layout / "blobs" / each["digest"].replace(":", "/")).read_bytes()
+        assert each["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+        assert each["size"] == len(content)
+    np.testing.assert_allclose(away.load(str(layout))(X), Y)
+
+
+def test_a_changed_byte_of_any_file_of_a_layout_is_refused(layout: Path) -> None:
+    for path in [path for path in layout.rglob("*") if path.is_file()]:
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(Corrupt, match="refused"):
+            ModelBundle(layout)
+        path.write_bytes(content)
+    assert ModelBundle(layout).name == "lab/tiny"
+
+
+def test_a_layout_is_not_written_over_another(client: Client, layout: Path) -> None:
+    with pytest.raises(BadInput, match="a folder"):
+        client.bundle("lab/tiny", layout)
+
+
+def test_sites_get_a_module_file_and_a_container(
+    client: Client, offer: dict[str, Any], tmp_path: Path
+) -> None:
+    words = ["bundle", "lab/tiny", "-o", str(tmp_path / "tiny.hpcfair")]
+    words += ["--lmod", str(tmp_path / "tiny/1.lua"), "--apptainer", str(tmp_path / "tiny.def")]
+    assert CliRunner().invoke(cli.app, words, obj=client).exit_code == 0
+    module = (tmp_path / "tiny/1.lua").read_text()
+    assert f'setenv("HPCFAIR_BUNDLE", "{tmp_path / "tiny.hpcfair"}")' in module
+    # Every line but the comment is one call with strings.
+    calls = module.splitlines()[1:]
+    assert all(re.fullmatch(r'\w+\(("[^"]*")(, "[^"]*")?\)', call) for call in calls)
+    definition = (tmp_path / "tiny.def").read_text()
+    assert f"{tmp_path / 'tiny.hpcfair'} /opt/model.hpcfair" in definition
+    assert "'hpcfair[onnxruntime]'" in definition

@@ -9,32 +9,43 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say, size
 from hpcfair.commands.run import Name, Revision
 from hpcfair.explain import describe
+from hpcfair.localfiles import local_files
+from hpcfair.modelbundle.sites import apptainer_definition, module_file, write_text
 from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.scenarios import SCENARIOS, SINGLE_STREAM
 
 Option = typer.Option
 
 
+Output = Annotated[Path, Option("--output", "-o", help="x.hpcfair, or x.oci: a folder.")]
+Targets = Annotated[
+    list[str] | None, Option(help="Of the builds; else this machine's. May be given several times.")
+]
+Tolerances = Annotated[
+    list[str] | None,
+    Option(help=f"Of {', '.join(TOLERANCES)}; else exact. May be given several times."),
+]
+Scenarios = Annotated[
+    list[str] | None, Option(help=f"Of {', '.join(SCENARIOS)}. May be given several times.")
+]
+Weights = Annotated[
+    bool, Option("--weights/--no-weights", help="Whether to pack the published network, too.")
+]
+ModuleFile = Annotated[Path | None, Option(help="Also write this module file (.lua) for Lmod.")]
+Definition = Annotated[Path | None, Option(help="Also write this definition (.def) for Apptainer.")]
+
+
 def bundle(
     context: typer.Context,
     name: Name,
-    output: Annotated[Path, Option("--output", "-o", help="The file to write: x.hpcfair.")],
+    output: Output,
     revision: Revision = None,
-    target: Annotated[
-        list[str] | None,
-        Option(help="Of the builds; else this machine's. May be given several times."),
-    ] = None,
-    tolerance: Annotated[
-        list[str] | None,
-        Option(help=f"Of {', '.join(TOLERANCES)}; else exact. May be given several times."),
-    ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        Option(help=f"Of {', '.join(SCENARIOS)}. May be given several times."),
-    ] = None,
-    weights: Annotated[
-        bool, Option("--weights/--no-weights", help="Whether to pack the published network, too.")
-    ] = True,
+    target: Targets = None,
+    tolerance: Tolerances = None,
+    scenario: Scenarios = None,
+    weights: Weights = True,
+    lmod: ModuleFile = None,
+    apptainer: Definition = None,
     as_json: Json = False,
 ) -> None:
     """Pack a model, its builds and evidence into a file that runs without the hub."""
@@ -48,6 +59,10 @@ def bundle(
         scenarios=scenarios,
         weights=weights,
     )
+    for path, text_of in ((lmod, module_file), (apptainer, apptainer_definition)):
+        if path is not None:
+            with local_files(path.parent):
+                write_text(path, text_of(summary))
     if as_json:
         emit_json(summary)
         return

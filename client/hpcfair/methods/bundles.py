@@ -34,7 +34,8 @@ class BundleMethods(BaseClient):
 
         Args:
             name: As in :meth:`load`.
-            path: Of the file; it ends in ``.hpcfair``.
+            path: Of the file, ``x.hpcfair``, or of a new folder, ``x.oci``, for the same as an OCI
+                image layout, which registries of containers store.
             revision: Branch, tag or commit id; default: the default branch.
             targets: Targets of the builds; default: those of this machine.
             tolerances: Tolerance classes; each implies the stricter ones.

@@ -57,18 +57,18 @@ _PARTS: Final[dict[str, type | tuple[type, ...]]] = {
 }
 
 
+def payload_of(manifest: Mapping[str, Any]) -> bytes:
+    """The manifest as bytes; equal manifests have equal bytes."""
+    text = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return text.encode()
+
+
 def envelope_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The envelope of a manifest; equal manifests have equal envelopes."""
-    payload = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    data = payload.encode()
-    return {
-        "payloadType": TYPE,
-        "payload": base64.b64encode(data).decode(),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
+    """The envelope of a manifest."""
+    return _envelope(payload_of(manifest))
 
 
-def manifest_of(envelope: Any) -> dict[str, Any]:
+def manifest_in(envelope: Any) -> dict[str, Any]:
     """The manifest in an envelope. Raises BundleInvalid if it is damaged or of another kind."""
     if not isinstance(envelope, dict) or envelope.get("payloadType") != TYPE:
         raise BundleInvalid("it is no model bundle")
@@ -76,14 +76,14 @@ def manifest_of(envelope: Any) -> dict[str, Any]:
         payload = base64.b64decode(envelope["payload"], validate=True)
     except (KeyError, TypeError, ValueError) as error:
         raise BundleInvalid("the manifest is damaged") from error
-    intact = {
-        "payloadType": TYPE,
-        # Different texts in base64 may stand for the same bytes.
-        "payload": base64.b64encode(payload).decode(),
-        "sha256": hashlib.sha256(payload).hexdigest(),
-    }
-    if envelope != intact:
+    # Different texts in base64 may stand for the same bytes.
+    if envelope != _envelope(payload):
         raise BundleInvalid("the manifest is damaged")
+    return manifest_of(payload)
+
+
+def manifest_of(payload: bytes) -> dict[str, Any]:
+    """The manifest that bytes state. Raises BundleInvalid if it lacks a part."""
     try:
         manifest = json.loads(payload)
     except (ValueError, RecursionError) as error:
@@ -96,26 +96,30 @@ def manifest_of(envelope: Any) -> dict[str, Any]:
     return manifest
 
 
+def _envelope(payload: bytes) -> dict[str, str]:
+    return {
+        "payloadType": TYPE,
+        "payload": base64.b64encode(payload).decode(),
+        "sha256": hashlib.sha256(payload).hexdigest(),
+    }
+
+
 def url_of(sha256: str) -> str:
     """Address of a blob in the answers of a bundle."""
     return f"/blobs/{sha256}"
 
 
-def contents_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What each blob is, by its SHA-256, for messages."""
-    return {digest: name for name, digest in _contents(manifest)}
-
-
-def _contents(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for digest in (manifest.get("records") or {}).items():
-        yield f"the record {digest[0]}", digest[1]["sha256"]
-    for document in manifest.get("metadata") or ():
-        yield f"the metadata record {document['format']}", document["sha256"]
-    for one in (manifest.get("tests") or {}).get("sets") or ():
+def titles_of(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A path for everything that a bundle may carry, with the SHA-256 of the blob."""
+    for record, entry in manifest["records"].items():
+        yield f"records/{record}.json", entry["sha256"]
+    for document in manifest["metadata"]:
+        yield f"metadata/{document['format']}", document["sha256"]
+    for one in manifest["tests"].get("sets") or ():
         for tensor in one["tensors"]:
-            yield f"the test tensor {tensor['path']}", tensor["sha256"]
-    for build in manifest.get("builds") or ():
+            yield f"tests/{tensor['path']}", tensor["sha256"]
+    for build in manifest["builds"]:
         for file in build["files"]:
-            yield f"{file['path']} of the build {build['uuid']}", file["sha256"]
-    for file in (manifest.get("commit") or {}).get("files") or ():
-        yield f"the file {file['path']}", file["sha256"]
+            yield f"builds/{build['uuid']}/{file['path']}", file["sha256"]
+    for file in manifest["commit"]["files"]:
+        yield f"files/{file['path']}", file["sha256"]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from hpcfair import pid
 from hpcfair.cache import Cache
 from hpcfair.config import Config
+from hpcfair.modelbundle import oci
 from hpcfair.modelbundle.answers import BundleTransport
 from hpcfair.modelbundle.manifest import SUFFIX
 from hpcfair.modelbundle.reader import ModelBundle
@@ -37,8 +38,8 @@ class _BundleCache(Cache):
 
 
 def is_bundle(name: str) -> bool:
-    """Whether it is the path of a model bundle."""
-    return name.endswith(SUFFIX)
+    """Whether it is the path of a model bundle, or of its OCI image layout."""
+    return name.endswith((SUFFIX, oci.SUFFIX))
 
 
 def source_of(http: Transport, cache: Cache, name: str, revision: str | None = None) -> Source:
