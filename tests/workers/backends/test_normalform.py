@@ -58,6 +58,32 @@ def pooled(kernel: int, **attributes: Any) -> onnx.ModelProto:
     )
 
 
+def padded_by_its_size() -> onnx.ModelProto:
+    """``float32[N,3,7,5]``, padded to a multiple of four as exporters write it: with pads that are
+    computed from sizes and start from a filled tensor."""
+    constants = {"axis": 2, "four": 4, "zero": [0], "rest": [5]}
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "axis"], ["rows"]),
+        helper.make_node("Mod", ["rows", "four"], ["over"]),
+        helper.make_node("Sub", ["four", "over"], ["missing"]),
+        helper.make_node("Unsqueeze", ["missing", "zero"], ["pad"]),
+        helper.make_node("ConstantOfShape", ["rest"], ["none"]),
+        helper.make_node("Concat", ["zero", "zero", "pad", "none"], ["pads"], axis=0),
+        helper.make_node("Pad", ["x", "pads"], ["y"]),
+    ]
+    filled = numpy_helper.from_array(np.zeros(1, np.int64))
+    nodes[5].attribute.append(helper.make_attribute("value", filled))
+    graph = helper.make_graph(
+        nodes,
+        "padded",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, 7, 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 3, 8, 5])],
+        [numpy_helper.from_array(np.array(v, np.int64), n) for n, v in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 def with_first_operator(model: onnx.ModelProto, operator: str) -> onnx.ModelProto:
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -94,6 +120,14 @@ def test_a_normal_form_computes_the_same(
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
     # Each node has the name or an output of a published one, to which profiles link it.
     assert all(counterparts(graph_of(model.graph), graph_of(changed.graph)))
+
+
+def test_sizes_that_do_not_depend_on_an_input_are_constant(tmp_path: Path) -> None:
+    network = networks.write(padded_by_its_size(), tmp_path / "model")
+    form = normalised(network, tmp_path / "normal")
+    assert form["steps"] == ["constants"]
+    (pad,) = onnx.load(tmp_path / "normal" / form["path"]).graph.node
+    assert pad.op_type == "Pad"
 
 
 def test_sizes_that_no_longer_hold_are_dropped(tmp_path: Path) -> None:
