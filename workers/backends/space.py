@@ -37,7 +37,7 @@ def may_shuffle_channels(network: Network) -> bool:
     reshapes. Attention and detectors have transpositions for other purposes."""
     operators = network.operators
     shuffles = operators.get("Reshape", 0) > operators.get("Transpose", 0) > 0
-    return shuffles and "Conv" in operators and not _attends(network)
+    return shuffles and "Conv" in operators and not attends(network)
 
 
 def may_concatenate_channels(network: Network) -> bool:
@@ -45,10 +45,10 @@ def may_concatenate_channels(network: Network) -> bool:
     computed shapes, and of decoders behind each upsampling are other ones."""
     operators = network.operators
     others = sum(operators.get(name, 0) for name in ("Shape", *_UPSAMPLING))
-    return operators.get("Concat", 0) > others and "Conv" in operators and not _attends(network)
+    return operators.get("Concat", 0) > others and "Conv" in operators and not attends(network)
 
 
-def _attends(network: Network) -> bool:
+def attends(network: Network) -> bool:
     """Whether the network has attention, which multiplies twice around a softmax."""
     operators = network.operators
     products = operators.get("MatMul", 0) + operators.get("Einsum", 0)

@@ -183,6 +183,30 @@ def test_calibration_prefers_the_networks_own_samples(build: Build, tmp_path: Pa
     assert made.provenance["calibration"]["source"] == "samples"
 
 
+def test_samples_of_different_magnitudes_are_not_cut(build: Build, tmp_path: Path) -> None:
+    model = networks.mlp()
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = 1
+    mlp = networks.write(model, tmp_path / "model")
+    path = tmp_path / "model/samples.npz"
+    rows = np.random.default_rng(0).choice([-1, 1], (64, 8)) * np.tile([1, 2, 4, 8], 16)[:, None]
+    arrays: dict[str, Any] = {"inputs/x": rows.astype(np.float32)}
+    np.savez(path, **arrays)
+    made, _ = build(replace(mlp, samples_path=path), STATIC)
+    # It would be wrong with the mean of the ranges of single samples.
+    assert made.outcome == "measured", made.detail
+    assert made.provenance["calibration"]["runs"] == 16
+
+
+def test_a_bias_of_one_row_is_quantised_by_channel(build: Build, tmp_path: Path) -> None:
+    model = networks.mlp()
+    for tensor in model.graph.initializer:
+        if len(tensor.dims) == 1:
+            tensor.dims.insert(0, 1)
+    made, _ = build(networks.write(model, tmp_path / "model"), STATIC, VNNI)
+    assert made.outcome == "measured", made.detail
+
+
 @pytest.mark.parametrize(("target", "bits"), [(X86, 7), (VNNI, 8), (ARM, 8)])
 def test_weights_lose_a_bit_where_sums_would_saturate(
     build: Build, tmp_path: Path, target: TargetSpec, bits: int

@@ -107,3 +107,12 @@ def test_rewrites_are_offered_where_operators_allow_one(
 ) -> None:
     network = replace(network_of(networks.residual_cnn, tmp_path), operators=operators)
     assert ("rewritten" in values(network, X86, "artefact")) == is_rewritten
+
+
+def test_sums_of_attention_are_tried_in_float_first(tmp_path: Path) -> None:
+    def promised(maker: Any) -> set[Any]:
+        space = space_of(network_of(maker, tmp_path / maker.__name__), X86)
+        return {each["quantize"] for each in space.promising if "quantize" in each}
+
+    assert promised(networks.transformer) == {"heavy"}
+    assert promised(networks.residual_cnn) == {"between"}

@@ -13,9 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import onnx
 from onnxruntime import quantization
-from onnxruntime.quantization.calibrate import create_calibrator, save_tensors_data
+from onnxruntime.quantization.calibrate import (
+    TensorsData,
+    create_calibrator,
+    save_tensors_data,
+)
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from workers.backends.normalform.opset import raise_opset
@@ -32,6 +37,10 @@ _DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
 _INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
 #: Files of intermediates.
 _PREPARED, _RANGES = "prepared.onnx", "ranges.json"
+#: Largest magnitude of a tensor, over the mean of its largest magnitudes in each run. Beyond are
+#: outliers: a range that holds them leaves too few steps for all others. The mean itself would cut
+#: too much, because tensors of few elements reach very different magnitudes in each run.
+_MOST_OF_MEAN = 3.0
 _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 
 
@@ -61,9 +70,6 @@ def quantize_static(
     prepared = _prepare(network, out.parent)
     inputs, source = calibration_inputs(network)
     reduce_range = _reduces_range(target)
-    # Means over runs are robust against outliers among samples. Random tensors have no outliers,
-    # and their ranges are too narrow rather than too wide.
-    averaged = source == "samples"
     # x86-64 multiplies unsigned by signed bytes, ARM64 prefers signed by signed: see "Choosing
     # parameters for CPU inference" in the documentation of quantize_static. TensorRT supports only
     # symmetric signed bytes, and adds biases in float32.
@@ -71,8 +77,8 @@ def quantize_static(
     signed = gpu or target.architecture == "arm64"
     kinds = quantization.QuantType
     float_nodes = stem.float_nodes(prepared) if _has_blocked_layout(target) else []
-    calibrate = partial(_calibrate, prepared, inputs, averaged=averaged)
-    with intermediate(network, "onnxruntime ranges", {"averaged": averaged}, calibrate) as ranges:
+    calibrate = partial(_calibrate, prepared, inputs)
+    with intermediate(network, "onnxruntime ranges", {}, calibrate) as ranges:
         quantization.quantize_static(
             prepared,
             out,
@@ -91,7 +97,7 @@ def quantize_static(
             extra_options={"ActivationSymmetric": signed, "QuantizeBias": not gpu},
         )
     prepared.unlink()
-    method = "min-max, mean over runs" if averaged else "min-max"
+    method = "min-max, outliers among runs cut"
     calibration = {"source": source, "runs": len(inputs), "method": method}
     return {
         **_described(out, _INTEGER),
@@ -148,6 +154,7 @@ def _prepare(network: Network, folder: Path) -> Path:
         # Symbolic shape inference needs sympy, and calibration by runs gains little from it.
         quant_pre_process(upgraded, shared / _PREPARED, skip_symbolic_shape=True)
         upgraded.unlink()
+        _flatten_biases(shared / _PREPARED)
 
     prepared = folder / _PREPARED
     with intermediate(network, "onnxruntime prepared network", {}, make) as shared:
@@ -155,21 +162,57 @@ def _prepare(network: Network, folder: Path) -> Path:
     return prepared
 
 
-def _calibrate(
-    prepared: Path, inputs: list[dict[str, Array]], folder: Path, *, averaged: bool
-) -> None:
-    """Write the ranges of all tensors that any candidate quantises; ``averaged`` are means over
-    runs."""
+def _flatten_biases(path: Path) -> None:
+    """Give biases of ``Gemm`` one dimension, in place: scikit-learn's have the shape ``[1, n]``,
+    which the quantiser takes for one channel."""
+    model = onnx.load(path)
+    names = {
+        node.input[2] for node in model.graph.node if node.op_type == "Gemm" and node.input[2:]
+    }
+    readers = Counter(name for node in model.graph.node for name in node.input)
+    rows = [
+        tensor
+        for tensor in model.graph.initializer
+        if tensor.name in names and readers[tensor.name] == 1 and _is_row(tensor)
+    ]
+    for tensor in rows:
+        del tensor.dims[0]
+    if rows:
+        onnx.save(model, path)
+
+
+def _is_row(tensor: onnx.TensorProto) -> bool:
+    return len(tensor.dims) == 2 and tensor.dims[0] == 1
+
+
+def _calibrate(prepared: Path, inputs: list[dict[str, Array]], folder: Path) -> None:
+    """Write the ranges of all tensors that any candidate quantises."""
+    method = quantization.CalibrationMethod.MinMax
+    runs = []
     with TemporaryDirectory() as scratch:
         calibrator = create_calibrator(
             prepared,
             [*HEAVY, *BETWEEN],
             augmented_model_path=f"{scratch}/augmented.onnx",
-            calibrate_method=quantization.CalibrationMethod.MinMax,
-            extra_options={"moving_average": averaged},
+            calibrate_method=method,
         )
-        calibrator.collect_data(_Reader(inputs))
-        save_tensors_data(calibrator.compute_data(), folder / _RANGES)
+        for each in inputs:
+            # It would merge the ranges of all runs.
+            calibrator.calibrate_tensors_range = None
+            calibrator.collect_data(_Reader([each]))
+            data = calibrator.compute_data()
+            runs.append({name: tensor.range_value for name, tensor in data.items()})
+    ranges = {name: _without_outliers([run[name] for run in runs]) for name in runs[0]}
+    save_tensors_data(TensorsData(method, ranges), folder / _RANGES)
+
+
+def _without_outliers(ranges: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The range of a tensor from those of each run: lowest and highest value."""
+    lowest, highest = (np.stack(ends) for ends in zip(*ranges, strict=True))
+    magnitudes = np.maximum(np.abs(lowest), np.abs(highest))
+    largest = magnitudes.max()
+    share = min(1.0, _MOST_OF_MEAN * float(magnitudes.mean()) / float(largest)) if largest else 1.0
+    return np.nanmin(lowest, axis=0) * share, np.nanmax(highest, axis=0) * share
 
 
 def _reduces_range(target: TargetSpec) -> bool:

@@ -12,6 +12,7 @@
 
 from workers.backends.space import (
     QUANTISED,
+    attends,
     may_concatenate_channels,
     may_shuffle_channels,
     takes_float32,
@@ -43,7 +44,7 @@ BETWEEN = (
 _FAST: Options = {"default": False, "spinning": True}
 _EXACT: Options = {"precision": "float32", "graph_optimization": "all"}
 _PROMISING: tuple[Options, ...] = (
-    {"precision": "int8-static", "per_channel": True, "quantize": "between"},
+    {"precision": "int8-static", "per_channel": True},
     {"precision": "int8-dynamic", "per_channel": True},
     {**_EXACT, "artefact": "rewritten"},
     {**_EXACT, "artefact": "optimized"},
@@ -91,8 +92,14 @@ def space_of(network: Network, target: TargetSpec) -> Space:
 
 
 def _promising(network: Network) -> tuple[Options, ...]:
-    """Promising options; a small network is tried unchanged first."""
-    return ({**_EXACT, "artefact": "onnx"}, *_PROMISING) if _is_small(network) else _PROMISING
+    """Promising options; a small network is tried unchanged first.
+
+    Sums of attention stay in float32: a token of small values, such as the class token of a vision
+    transformer, would share the range of all others and be rounded away before its normalisation.
+    """
+    quantised = "heavy" if attends(network) else "between"
+    promising = ({**wish, "quantize": quantised} for wish in _PROMISING)
+    return ({**_EXACT, "artefact": "onnx"}, *promising) if _is_small(network) else (*promising,)
 
 
 def _is_small(network: Network) -> bool:
