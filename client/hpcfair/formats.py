@@ -150,12 +150,14 @@ _MISTAKEN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"<", "a web page or another XML file"),
     (b"{", "a JSON file"),
 )
-#: Globals of the pickles that ``torch.save`` writes for plain tensors: loading them runs no code of
-#: the file's author.
+#: Globals of the pickles that ``torch.save`` writes for tensors: loading them runs no code of the
+#: file's author. PyTorch's restricted loader permits the same. Tensors with attributes, such as the
+#: sample inputs of a program with dynamic sizes, are rebuilt from their type.
 TENSOR_GLOBALS: Final = frozenset(
     {
         *("collections OrderedDict", "torch Size", "torch device"),
         *("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"),
+        *("torch._tensor _rebuild_from_type_v2", "torch Tensor"),
         *(
             f"torch {kind}Storage"
             for kind in (

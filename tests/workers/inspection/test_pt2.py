@@ -67,6 +67,19 @@ def test_a_pickle_of_tensors_passes(tmp_path: Path) -> None:
     assert read_pt2(write_pt2(tmp_path / "model.pt2", pickle=data)).inputs
 
 
+@pytest.mark.slow
+def test_the_attributes_of_sample_inputs_of_dynamic_sizes_pass(tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415
+
+    sizes = ({0: torch.export.Dim.DYNAMIC},)
+    program = torch.export.export(torch.nn.ReLU(), (torch.zeros(2, 8),), dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "model.pt2")
+    with zipfile.ZipFile(tmp_path / "model.pt2") as archive:
+        (inner,) = [n for n in archive.namelist() if n.endswith("sample_inputs/model.pt")]
+        assert b"_rebuild_from_type_v2" in archive.read(inner)
+    assert read_pt2(tmp_path / "model.pt2").inputs == (TensorSpec("input", "float32", ("?", 8)),)
+
+
 NODE = "graph_module.graph.nodes.0"
 SIZE = "graph_module.graph.tensor_values.x.sizes.0.as_expr.expr_str"
 
