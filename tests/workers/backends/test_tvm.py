@@ -55,6 +55,26 @@ def network(*nodes: Any, shape: tuple[int | str, ...] = ("N", 4)) -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def test_an_image_is_resized_for_any_number_of_rows(tmp_path: Path) -> None:
+    wanted = numpy_helper.from_array(np.array([4, 4]))
+    nodes = [
+        helper.make_node("Shape", ["x"], ["kept"], start=0, end=2),
+        helper.make_node("Constant", [], ["wanted"], value=wanted),
+        helper.make_node("Concat", ["kept", "wanted"], ["sizes"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest"),
+    ]
+    model = network(*nodes, shape=("N", 1, 2, 2))
+    del model.graph.output[0].type.tensor_type.shape.dim[2:]
+    for _ in range(2):
+        model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 4
+    built = build(networks.write(model, tmp_path / "model"), tmp_path / "build", shapes="open")
+    assert built.outcome == "measured", built.detail
+    x = np.arange(12, dtype=np.float32).reshape(3, 1, 2, 2)
+    with closing(runtime_of(built)) as runtime:
+        y = runtime.run({"x": x})["y"]
+    np.testing.assert_array_equal(y, x.repeat(2, axis=2).repeat(2, axis=3))
+
+
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, BuildResult]:
     """The dense network, built for one row."""

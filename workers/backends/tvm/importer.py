@@ -130,10 +130,23 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
             return inputs[0]
         if op_name in _RECURRENT:
             return _RECURRENT[op_name](Recurrence(self.bb, inputs, attrs))
+        if op_name == "Resize":
+            inputs[3:] = map(self._fixed_sizes, inputs[3:])
         if op_name == "Sum":
             # The importer stacks all inputs in memory first.
             return reduce(lambda one, other: self.bb.normalize(relax.op.add(one, other)), inputs)
         return None
+
+    def _fixed_sizes(self, sizes: Any) -> Any:
+        """The sizes that Resize takes, as a constant: the importer needs all of them to be known,
+        but reads only those of the image."""
+        if not isinstance(sizes, relax.ShapeExpr):
+            return sizes
+        batch_and_channels, image = sizes.values[:2], sizes.values[2:]
+        if not all(isinstance(size, tirx.IntImm) for size in image):
+            return sizes
+        ignored = [0] * len(batch_and_channels)
+        return relax.const([*ignored, *map(int, image)], "int64")
 
     def _clipped(self, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         """Clip that propagates NaN; ``None`` if bounds are not constant or NaN. The importer passes
