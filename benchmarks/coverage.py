@@ -54,7 +54,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
     limits = options.seconds, options.network_s, options.build_s
-    setup = CoverageSetup(here, backends, reference, *limits, folder)
+    setup = CoverageSetup(here, backends, reference, *limits, folder, is_brief=options.brief)
     exports = draw(options.seed, options.networks, options.families)
     results, not_exported = _cover_all(exports, setup, options)
     faults = {name: fault for name, fault in setup.faults.items() if fault}
@@ -138,6 +138,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="of one measurement, by default 2")
     parser.add_argument("--network-s", type=float, default=600.0, help="after it, only defaults")
     parser.add_argument("--build-s", type=float, default=180.0, help="longest time of a build")
+    parser.add_argument(
+        "--brief", action="store_true", help="leave a precision after its first right configuration"
+    )
     parser.add_argument("--busy", action="store_true", help="do not wait for a quiet machine")
     parser.add_argument(
         "--exporters",

@@ -12,7 +12,8 @@ from benchmarks.report import Figure, counted
 _NAMED = 6
 _LONGEST = 240
 _COLUMNS = ("built", "right", "faster")
-_RIGHT = frozenset({"measured", "pruned"})
+#: Outcomes of builds whose outputs are within the limits of their class.
+RIGHT = frozenset({"measured", "pruned"})
 #: Outcomes that say nothing about the backend.
 _UNKNOWN = frozenset({"not-tried", "infrastructure"})
 _SPECIFIC = (
@@ -58,7 +59,7 @@ def cells_of(results: Results) -> list[Cell]:
 
 
 def _cell(network: str, backend: str, precision: str, trials: Sequence[Mapping[str, Any]]) -> Cell:
-    right = [trial for trial in trials if trial["outcome"] in _RIGHT]
+    right = [trial for trial in trials if trial["outcome"] in RIGHT]
     faster = [trial for trial in right if trial.get("ratio") and trial["ratio"][2] < 1]
     return Cell(
         network,
@@ -71,7 +72,7 @@ def _cell(network: str, backend: str, precision: str, trials: Sequence[Mapping[s
         tuple(
             f"{trial['outcome']}: {trial['detail']}"
             for trial in trials
-            if trial["outcome"] not in _RIGHT
+            if trial["outcome"] not in RIGHT
         ),
     )
 

@@ -10,11 +10,13 @@ from time import monotonic
 from typing import Any
 
 from benchmarks.coverage_exclusions import exclusion_of
+from benchmarks.coverage_summary import RIGHT
 from benchmarks.networks import network_of
 from benchmarks.report import say
 from hpcfair.isolation.limits import Limits
 from workers.backends import registry
 from workers.backends.normalform import NORMALISER
+from workers.backends.tvm.space import FIXED
 from workers.engine.clock import SystemClock
 from workers.engine.errors import ReferenceFailed
 from workers.engine.evaluation import NO_BAR, evaluate
@@ -45,6 +47,8 @@ class CoverageSetup:
         network_s: After this time only defaults are tried.
         build_s: Longest time of one build, or of one run.
         folder: Of results, from which an interrupted run continues.
+        is_brief: Whether a precision is left after its first right configuration: says what is
+            built and right, not what is faster.
         faults: Backends that cannot work on this machine, with the reason; filled on the way.
     """
 
@@ -55,6 +59,7 @@ class CoverageSetup:
     network_s: float
     build_s: float
     folder: Path
+    is_brief: bool = False
     faults: dict[str, str] = field(default_factory=dict)
 
     def path_of(self, slug: str, backend: str) -> Path:
@@ -67,6 +72,7 @@ class CoverageSetup:
                 "cores": self.target.cores,
                 "toolchain": tools,
                 "limits": [self.seconds, self.network_s, self.build_s],
+                **({"brief": True} if self.is_brief else {}),
             }
         )
         return self.folder / f"{slug}.{backend}.{key[:8]}.json"
@@ -105,7 +111,8 @@ def precision_of(options: Mapping[str, Any]) -> str:
 
 
 def candidates_of(backend: Backend, network: Network, target: TargetSpec) -> list[Candidate]:
-    """The default, the promising configurations, and the plainest one of every other precision."""
+    """The default, the promising configurations, and the plainest ones of every other precision and
+    of fixed sizes."""
     space = backend.space(network, target)
     options = [backend.default(network, target), *space.promising]
     precisions = set(map(precision_of, options))
@@ -114,6 +121,8 @@ def candidates_of(backend: Backend, network: Network, target: TargetSpec) -> lis
             plainest = space.nearest({"precision": value})
             if value not in precisions and plainest is not None:
                 options.append(plainest)
+    if "shapes" in space.parameters and (fixed := space.nearest({"shapes": FIXED})) is not None:
+        options.append(fixed)
     candidates = [Candidate(backend.name, each) for each in options]
     return list({candidate.sha256: candidate for candidate in candidates}.values())
 
@@ -156,10 +165,7 @@ def _tried(
                     continue
                 backend = setup.backends[name]
                 candidates = candidates_of(backend, network, setup.target)
-                trials = [
-                    _trial(context, number, candidate, ends_at)
-                    for number, candidate in enumerate(candidates)
-                ]
+                trials = _trials(context, candidates, ends_at, is_brief=setup.is_brief)
                 yield name, {"excluded": "", "trials": trials}
     except ReferenceFailed as error:
         yield from _refused(expected, f"the reference or the baseline fails: {error}")
@@ -191,6 +197,22 @@ def _fault(context: EvaluationContext, name: str, setup: CoverageSetup) -> str:
     if name not in setup.faults and isinstance(device, LocalDevice):
         setup.faults[name] = device.fault_of(name)
     return setup.faults[name]
+
+
+def _trials(
+    context: EvaluationContext, candidates: Sequence[Candidate], ends_at: float, *, is_brief: bool
+) -> list[Document]:
+    trials: list[Document] = []
+    right: set[str] = set()
+    for number, candidate in enumerate(candidates):
+        precision = precision_of(candidate.options)
+        if is_brief and precision in right:
+            continue
+        trials.append(_trial(context, number, candidate, ends_at))
+        # The baseline is the published file in the runtime, not a build.
+        if trials[-1]["outcome"] in RIGHT and candidate != context.baseline:
+            right.add(precision)
+    return trials
 
 
 def _trial(

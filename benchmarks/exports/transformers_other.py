@@ -73,6 +73,7 @@ def whisper_encoder(chance: random.Random) -> TorchModel:
         d_model=128,
         encoder_layers=chance.choice((2, 3)),
         encoder_attention_heads=4,
+        decoder_attention_heads=4,
         encoder_ffn_dim=256,
         num_mel_bins=80,
         max_source_positions=frames // 2,
