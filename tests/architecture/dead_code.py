@@ -53,7 +53,8 @@ CALLED_BY_OTHERS = {
     " int??_op_num_threads allow_tf32",
     "workers/backends/*": "graph_optimization_level log_severity_level optimized_model_filepath"
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
-    " builder_optimization_level report_layer_time visit_* _check_for_unsupported_ops",
+    " builder_optimization_level report_layer_time visit_* _check_for_unsupported_ops"
+    " calibrate_tensors_range",
     # PyTorch's modules
     "benchmarks/exports/*": "forward",
     # what the reference of the manual is written from
