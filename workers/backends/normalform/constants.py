@@ -27,10 +27,10 @@ def fold_constants(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with folded constants and sizes. Nodes and values that remain keep their names."""
     folded = _optimised(model)
     for _ in range(_MOST_ROUNDS):
-        known = use_known_sizes(folded)
-        if known is folded:
+        simplified = use_known_sizes(folded)
+        if simplified is folded:
             break
-        folded = _optimised(known)
+        folded = _optimised(simplified)
     return folded
 
 

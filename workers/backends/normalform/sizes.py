@@ -22,14 +22,14 @@ def use_known_sizes(model: onnx.ModelProto) -> onnx.ModelProto:
     if not any(node.op_type == "Shape" for node in model.graph.node):
         return model
     graph = EditableGraph(model)
-    known = [(node, sizes) for node in graph.nodes if (sizes := _sizes(graph, node)) is not None]
-    for node, sizes in known:
+    reads = [(node, sizes) for node in graph.nodes if (sizes := _sizes(graph, node)) is not None]
+    for node, sizes in reads:
         value = helper.make_attribute("value", numpy_helper.from_array(sizes))
         # In place: the value keeps its name.
         node.op_type = "Constant"
         del node.input[:], node.attribute[:]
         node.attribute.append(value)
-    return graph.model() if known else model
+    return graph.model() if reads else model
 
 
 def _sizes(graph: EditableGraph, node: onnx.NodeProto) -> Array | None:
