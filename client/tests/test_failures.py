@@ -31,6 +31,7 @@ COMMANDS = [
     "info lab/tiny",
     "pull lab/tiny {}/here",
     "push {}/model.onnx lab/tiny --license mit",
+    "import hf:far/net lab/tiny",
     "doi lab/tiny",
     "load lab/tiny",
     "run lab/tiny {}/x.npy",

@@ -9,14 +9,17 @@ from django.apps import apps
 from django.core.cache import cache
 from django.db import connection
 
+from registry.errors import Invalid
 from registry.fair.parts import DerivationDescription as Part
 from registry.selectors.fair.derivation import lineage
 from registry.selectors.fair.description import describe
+from registry.selectors.fair.origin import imported_version
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.discussion.discussion import pull_request_open
 from registry.services.discussion.merge import pull_request_merge
+from registry.services.fair.derivation import ModelOrigin
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.services.repository.ref import ref_create
@@ -204,3 +207,37 @@ def test_what_cards_said_before_is_written_down(galaxy: MLModel, alice: User) ->
         ("merge", "lab/Galaxy-cnn", "lab/galaxy-cnn", ""),
         ("merge", "x/y@v1", "", ""),
     ]
+
+
+def test_an_import_names_its_origin_until_the_next_one(galaxy: MLModel, alice: User) -> None:
+    url, first, second = "https://hf.example.org/far/net", "1" * 40, "2" * 40
+
+    def add(text: str, oid: str | None) -> Revision:
+        return commit(
+            actor=None,
+            mlmodel=galaxy,
+            message=text,
+            operations=[Add("note.txt", store(text.encode()).sha256)],
+            imported=ModelOrigin(url, oid) if oid else None,
+        )
+
+    brought = add("one", first)
+    assert rows(add("edited here", None)) == [("import", url, "", first)]
+    edited = imported_version(add("edited again", None))
+    assert edited is not None
+    assert edited.revision == brought
+    assert told(galaxy)[0].url == f"{url}/tree/{first}"
+    assert rows(add("two", second)) == [("import", url, "", second)]
+    copy = fork(actor=alice, source=galaxy, namespace="alice", name="copy")
+    assert ("import", url, "", second) in rows(revision_get(copy))
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "https://", "https://user:x@host/a/b"])
+def test_an_origin_is_an_address_of_the_web(url: str) -> None:
+    with pytest.raises(Invalid, match="The address"):
+        ModelOrigin(url, "1" * 40)
+
+
+def test_no_card_states_an_import(alice: User) -> None:
+    made = made_from(alice, "alice/made", base_model="far/net", base_model_relation="import")
+    assert [relation for relation, *_ in rows(revision_get(made))] == ["derived"]
