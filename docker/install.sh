@@ -7,7 +7,7 @@ image=$1
 shift
 set -- "$@" --constraint constraints.txt './client[onnxruntime]'
 case $image in
-cpu) set -- "$@" '.[litert,openvino,s3,torch,tvm]' ;;
+cpu) set -- "$@" '.[convert,litert,openvino,s3,torch,tvm]' ;;
 # The files of onnxruntime-gpu take the place of onnxruntime's, so it comes after it.
 gpu) set -- "$@" '.[cuda,tensorrt]' --constraint docker/constraints-gpu.txt ;;
 *)

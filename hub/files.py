@@ -37,7 +37,7 @@ from registry.selectors.repository.revision import is_newest
 from registry.selectors.storage.blob import blob_open, blob_path, blob_url
 from registry.services.repository.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
-from registry.tables import Blob, BuildFile, File, MLModel, Revision
+from registry.tables import Blob, BuildFile, ConversionFile, File, MLModel, Revision
 
 logger = logging.getLogger(__name__)
 # Programs that visit all addresses, by the names that they give themselves.
@@ -79,7 +79,11 @@ class BlobResponse(FileResponse):
 
 
 def file_response(
-    request: HttpRequest, row: File | BuildFile, revision: Revision, *, fixed: bool = False
+    request: HttpRequest,
+    row: File | BuildFile | ConversionFile,
+    revision: Revision,
+    *,
+    fixed: bool = False,
 ) -> HttpResponseBase:
     """The answer to GET or HEAD for a file of a revision or build that the user may read.
 

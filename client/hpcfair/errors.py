@@ -257,7 +257,8 @@ _CODES_OF: dict[type[HubError], str] = {
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "
         "external_data_escapes external_data_missing operator_unsupported samples_unreadable"
-        " tensors_too_large network_fails"
+        " tensors_too_large network_fails not_convertible converter_missing conversion_failed"
+        " conversion_differs weights_differ weights_too_large"
     ),
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",

@@ -13,7 +13,7 @@ from hub.pages.addresses import address, newest_first
 from hub.pages.build import shown_sets
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
-from hub.pages.progress import summary_of
+from hub.pages.progress import inspection_of, summary_of
 from hub.pages.views import page, signed_in
 from hub.pages.ways import is_closed
 from registry.errors import RegistryError
@@ -22,6 +22,7 @@ from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.revision import revision_get, text_of
 from registry.selectors.results.best import best_builds
 from registry.selectors.results.build import builds_of
+from registry.selectors.results.conversion import conversion_of
 from registry.selectors.results.reproduction import latest_of
 from registry.selectors.work import job as job_selector
 from registry.services.repository.like import like_add, like_remove
@@ -52,6 +53,8 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
             sign_in=is_closed(mlmodel),
         ),
         "by_target": by_target,
+        "conversion": conversion_of(revision),
+        "inspection": None if rows else inspection_of(revision),
         "reproductions": latest_of(rows),
         "tests": tests,
         "more_tests": count - len(tests),

@@ -27,6 +27,7 @@ _PHASES = {
     "ablation": "Reverting decisions of the schedule",
     "cross-application": "Measuring schedules of other targets",
     "passes": "Studying compiler passes",
+    "convert": "Converting the weights to ONNX",
     "inspect": "Reading the network",
     "tests": "Preparing test tensors",
     "reproduce": "Running builds again",
@@ -166,6 +167,12 @@ def summary_of(revision: Revision) -> JobSummary:
         failed=[_line(job, None, None) for job in newest if job.state == JobState.FAILED],
         succeeded=sum(job.state == JobState.SUCCEEDED for job in newest),
     )
+
+
+def inspection_of(revision: Revision) -> JobLine | None:
+    """The inspection of a revision that runs or waits."""
+    job = open_jobs(revision).filter(kind=JobKind.INSPECT).first()
+    return _line(job, None, None) if job else None
 
 
 def announcement(job: Job, best: Trial | None) -> str:

@@ -3,10 +3,11 @@
 import hashlib
 import importlib.metadata
 import logging
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-from hpcfair.formats import ONNX, TFLITE, TORCH_EXPORT
+from hpcfair.formats import ONNX, TFLITE, TORCH_EXPORT, has_network
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import FileTicket, GraphFacts, JobTicket
 from registry.errors import Invalid
@@ -23,7 +24,9 @@ from workers.device.workspace import workspace
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.inspection.samples import NAME as SAMPLES
+from workers.jobs.conversion import WALL_S, convert
 from workers.jobs.device import device_settings
+from workers.jobs.hub import RegistryHub
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +41,20 @@ _SMALL_BYTES, _SMALL_TOTAL_BYTES = 16 * 2**20, 256 * 2**20
 _TOOLS = ("hpcfair-hub", "onnx")
 
 
-def work(hub: Hub) -> dict[str, Any]:
-    """Inspect the revision; returns a summary. Raises JobFailure if the files are invalid, or the
-    network does not open."""
-    ticket, settings = hub.ticket, device_settings()
+def work(hub: RegistryHub) -> dict[str, Any]:
+    """Inspect the revision, after a conversion if it has weights and no network; returns a summary.
+
+    Raises JobFailure if the files are invalid, cannot be converted, or the network does not open.
+    """
+    settings = device_settings()
     with workspace(settings.work, "inspect") as folder:
+        if not has_network(file.path for file in hub.ticket.files):
+            if not hub.ticket.yields:
+                _give_way(hub, WALL_S)
+            hub.ticket = replace(
+                hub.ticket, files=(*hub.ticket.files, *convert(hub, settings, folder))
+            )
+        ticket = hub.ticket
         hub.progress("fetch", 0, None, f"{len(ticket.files)} files")
         inputs, scratch = folder / "files", folder / "scratch"
         drawings = scratch / "topologies"
@@ -63,7 +75,7 @@ def work(hub: Hub) -> dict[str, Any]:
             )
         except CandidateFailed as failure:
             if failure.cause == "wall-clock" and not ticket.yields:
-                _give_way(hub)
+                _give_way(hub, _WALL_S)
             raise
         if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
@@ -83,9 +95,9 @@ def work(hub: Hub) -> dict[str, Any]:
     }
 
 
-def _give_way(hub: Hub) -> NoReturn:
+def _give_way(hub: Hub, estimate_s: float) -> NoReturn:
     """Yield a job that takes longer than most, so that others come first. Raises LeaseLost."""
-    hub.write("yield", reason="It takes long: shorter jobs come first.", estimate_s=_WALL_S)
+    hub.write("yield", reason="It takes long: shorter jobs come first.", estimate_s=estimate_s)
     raise LeaseLost("the job yields to shorter ones")
 
 

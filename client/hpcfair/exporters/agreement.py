@@ -1,5 +1,6 @@
 """Compares an exported file with the live object that it was made from."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,14 @@ _LIMIT = 1e-3
 _LIMIT_HALF = 2e-2
 
 
-def check_agreement(what: str, network: Path, predict: Predict, examples: Examples) -> None:
+def check_agreement(what: str, network: Path, predict: Predict, examples: Examples) -> float:
     """Run an exported file and the live object on the examples, many rows and one row.
 
     Args:
         what: The object, for errors.
+
+    Returns:
+        The largest difference of numbers, in units of the largest value of their output.
 
     Raises:
         BadInput: they differ, or the examples do not fit; names the output, the place and the size
@@ -34,6 +38,7 @@ def check_agreement(what: str, network: Path, predict: Predict, examples: Exampl
     """
     opener = opener_of(network)
     runtime = registry.open(opener.runtime, network, opener.reference)
+    largest = 0.0
     try:
         arrays = _arrays(runtime, examples)
         for rows in _row_counts(runtime, arrays):
@@ -47,9 +52,11 @@ def check_agreement(what: str, network: Path, predict: Predict, examples: Exampl
                     error,
                     "It does not run on the example inputs: pass arrays as it takes them.",
                 ) from error
-            _compare(what, _outputs(what, runtime, batch), expected, runtime.outputs)
+            computed = _outputs(what, runtime, batch)
+            largest = max(largest, _compare(what, computed, expected, runtime.outputs))
     finally:
         runtime.close()
+    return largest
 
 
 def _arrays(runtime: Runtime, examples: Examples) -> list[Array]:
@@ -92,7 +99,9 @@ def _outputs(what: str, runtime: Runtime, batch: Sequence[Array]) -> list[Array]
 
 def _compare(
     what: str, actual: Sequence[Array], expected: Outputs, tensors: Sequence[TensorInfo]
-) -> None:
+) -> float:
+    """The largest difference of all outputs; raises BadInput if one is too large."""
+    largest = 0.0
     for tensor, computed, output in zip(tensors, actual, expected, strict=True):
         if output is None:
             continue
@@ -103,7 +112,8 @@ def _compare(
                 f"output {tensor.name} of the exported file has the shape {computed.shape}, the "
                 f"model's own has {reference.shape}",
             )
-        problem = difference(computed.reshape(reference.shape), reference)
+        distance, problem = _deviation(computed.reshape(reference.shape), reference)
+        largest = max(largest, distance)
         if problem:
             raise refusal(
                 what,
@@ -111,15 +121,22 @@ def _compare(
                 "Nothing was sent. If the model was trained on another element type, pass example "
                 "inputs of that type; else export it to ONNX your own way.",
             )
+    return largest
 
 
 def difference(computed: Array, reference: Array) -> str:
     """Where two arrays of one shape differ and by how much; empty if they agree."""
+    return _deviation(computed, reference)[1]
+
+
+def _deviation(computed: Array, reference: Array) -> tuple[float, str]:
+    """By how much two arrays of one shape differ, and where if they do not agree."""
     if reference.dtype.kind != "f" or computed.dtype.kind != "f":
-        return _unequal(computed.astype(reference.dtype), reference)
+        return 0.0, _unequal(computed.astype(reference.dtype), reference)
     a, b = (array.astype(np.float64) for array in (computed, reference))
     if not np.array_equal(np.isfinite(a), np.isfinite(b)):
-        return f"at {_place(np.isfinite(a) != np.isfinite(b))}: one of them is not finite"
+        lost = _place(np.isfinite(a) != np.isfinite(b))
+        return math.inf, f"at {lost}: one of them is not finite"
     finite = np.isfinite(b)
     distance = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0))
     scale = float(np.max(np.abs(b), where=finite, initial=0.0)) or 1.0
@@ -127,9 +144,9 @@ def difference(computed: Array, reference: Array) -> str:
     is_half = min(computed.dtype.itemsize, reference.dtype.itemsize) < 4
     limit = _LIMIT_HALF if is_half else _LIMIT
     if largest <= limit:
-        return ""
+        return largest, ""
     place = np.unravel_index(int(np.argmax(distance)), distance.shape)
-    return (
+    return largest, (
         f"by {largest:.1e} of its largest value; at most {limit:g} is allowed. At "
         f"{list(map(int, place))}: {a[place]:.6g} instead of {b[place]:.6g}"
     )

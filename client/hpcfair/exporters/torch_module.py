@@ -45,26 +45,39 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         for trace in _TRACES:
             node.meta.pop(trace, None)
     pt2, onnx = scratch / "model.pt2", scratch / "model.onnx"
-    weights = [*program.state_dict.values(), *program.constants.values()]
-    size = sum(value.nbytes for value in weights if isinstance(value, torch.Tensor))
     try:
-        with _quiet():
+        with quiet():
             torch.export.save(program, pt2)
-            torch.onnx.export(
-                program,
-                (),
-                onnx,
-                dynamo=True,
-                external_data=size > _LARGEST_BYTES,
-                output_names=_names(len(program.graph_signature.user_outputs)),
-                verbose=False,
-            )
+        write_onnx(program, onnx, _names(len(program.graph_signature.user_outputs)))
     # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:
         raise _refused(error) from error
     data = scratch / "model.onnx.data"
     files = {"model.pt2": pt2, "model.onnx": onnx} | ({data.name: data} if data.exists() else {})
     return Export(files, partial(_predict, model))
+
+
+def write_onnx(
+    program: torch.export.ExportedProgram,
+    path: Path,
+    outputs: Sequence[str],
+    inputs: Sequence[str] | None = None,
+) -> None:
+    """Write a program as the ONNX file ``path``; weights that no such file can hold are written to
+    ``<path>.data``. PyTorch's exporter raises arbitrary exceptions."""
+    weights = [*program.state_dict.values(), *program.constants.values()]
+    size = sum(value.nbytes for value in weights if isinstance(value, torch.Tensor))
+    with quiet():
+        torch.onnx.export(
+            program,
+            (),
+            path,
+            dynamo=True,
+            external_data=size > _LARGEST_BYTES,
+            input_names=inputs,
+            output_names=outputs,
+            verbose=False,
+        )
 
 
 def _predict(model: Any, arrays: Sequence[Array]) -> list[Array]:
@@ -108,7 +121,7 @@ def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.Expo
     several = tuple(t if len(t) > 1 else t.repeat(2, *[1] * (t.dim() - 1)) for t in tensors)
     batch = torch.export.Dim("N")
     shapes: Any = tuple({0: batch} for _ in tensors)
-    with _inferring(model), _quiet():
+    with _inferring(model), quiet():
         # A fixed number of rows shows up as various errors.
         with suppress(Exception):
             return torch.export.export(model, several, dynamic_shapes=shapes)
@@ -131,7 +144,8 @@ def _inferring(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Keep the exporter's warnings, which concern PyTorch's developers, from the author."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

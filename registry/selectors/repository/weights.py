@@ -17,8 +17,13 @@ def weights_of(file: File) -> WeightsFacts | str | None:
     Raises:
         NotFound: ``blob_not_found``.
     """
-    read = reader_of(file.path)
-    return None if read is None else _facts(file.blob_id, file.blob.size_bytes, read)
+    return weights_in(file.path, file.blob_id, file.blob.size_bytes)
+
+
+def weights_in(path: str, sha256: str, size_bytes: int) -> WeightsFacts | str | None:
+    """:func:`weights_of` a file of that path with these bytes."""
+    read = reader_of(path)
+    return None if read is None else _facts(sha256, size_bytes, read)
 
 
 # A blob never changes.

@@ -1,14 +1,16 @@
 """The files that a machine should load: of a build, or of the published network."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpcfair.choice import LoadRequest
 from registry.errors import NotFound
 from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
+from registry.selectors.results.conversion import conversion_files
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.runnable import NotRunnable, not_runnable
-from registry.tables import BuildFile, File, Graph, Revision
+from registry.tables import BuildFile, ConversionFile, File, Graph, Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Resolution:
     revision: Revision
     graph: Graph
     choice: BuildChoice
-    files: list[File] | list[BuildFile]
+    files: Sequence[File | BuildFile | ConversionFile]
     entry_point: str
 
 
@@ -44,7 +46,9 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     if fault := not_runnable(revision):
         raise _not_loadable(revision, fault)
     paths = [graph.path, *graph.facts["external_data"]]
-    plain = list(files_of(revision).filter(path__in=paths))
+    plain: list[File | ConversionFile] = list(files_of(revision).filter(path__in=paths))
+    if not plain:
+        plain = list(conversion_files(revision))
     return Resolution(revision, graph, choice, plain, graph.path)
 
 

@@ -70,7 +70,7 @@ def _fault(job: Job | None, *, has_graph: bool) -> NotRunnable | None:
         return None
     if job.state != JobState.FAILED:
         return _NOT_INSPECTED
-    remedy = "Correct the file and publish it again."
+    remedy = _REMEDIES.get(job.failure_code, "Correct the file and publish it again.")
     if job.failure_class == FailureClass.INFRASTRUCTURE:
         remedy = "The hub is at fault: publish the files again, or tell its operators."
     return NotRunnable(job.failure_code, job.failure_detail, remedy)
@@ -78,9 +78,22 @@ def _fault(job: Job | None, *, has_graph: bool) -> NotRunnable | None:
 
 _NO_NETWORK = NotRunnable(
     "no_model_file",
-    "The hub cannot run this model: it has no ONNX or TensorFlow Lite file.",
+    "The hub cannot run this model: it has no ONNX or TensorFlow Lite file, nor a config.json of "
+    "transformers with safetensors.",
     _EXPORT,
 )
+#: What helps after the failures of conversions.
+_REMEDIES = {
+    **dict.fromkeys(
+        (
+            *("not_convertible", "conversion_failed", "conversion_differs"),
+            *("weights_too_large", "job_out_of_memory"),
+        ),
+        _EXPORT,
+    ),
+    "converter_missing": "Ask its operators to install hpcfair-hub[convert], or export the network "
+    "to ONNX and publish that file, as model.onnx.",
+}
 _NOT_INSPECTED = NotRunnable(
     "graph_not_found", "The inspection of its files was cancelled.", "Publish the files again."
 )

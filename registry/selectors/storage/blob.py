@@ -14,6 +14,7 @@ from registry.storage import blob_store
 from registry.tables import (
     Blob,
     BuildFile,
+    ConversionFile,
     File,
     ImportedProfile,
     JobBundle,
@@ -73,6 +74,7 @@ def blobs_unreferenced() -> QuerySet[Blob]:
     return Blob.objects.exclude(
         Exists(File.objects.filter(blob=this))
         | Exists(BuildFile.objects.filter(blob=this))
+        | Exists(ConversionFile.objects.filter(blob=this))
         | Exists(Xorb.objects.filter(payload=this))
         | Exists(KernelCode.objects.filter(blob=this))
         | Exists(ScheduleTask.objects.filter(source=this))

@@ -11,10 +11,14 @@ from registry.fairshare import level_of
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
+from registry.selectors.repository.revision import files_of
+from registry.selectors.results.conversion import conversion_files
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.selectors.work.ban import banned_on
 from registry.states import JobKind, JobState, RefKind
 from registry.tables import (
+    ConversionFile,
+    File,
     Graph,
     Job,
     JobEvent,
@@ -173,7 +177,7 @@ def job_ticket(job: Job) -> JobTicket:
     """The data that a worker needs to do ``job``."""
     revision = job.revision
     graph = graph_of(revision)
-    files = revision.files.select_related("blob").order_by("path")
+    files: list[File | ConversionFile] = [*files_of(revision), *conversion_files(revision)]
     return JobTicket(
         job_uuid=str(job.uuid),
         kind=job.kind,

@@ -8,14 +8,25 @@ from django.db.models import QuerySet
 from registry.errors import NotFound
 from registry.ids import SHA256_RE
 from registry.selectors.storage.blob import AT_ONCE
-from registry.tables import Blob, BuildFile, File, Graph, Job, JobBlob, RemoteRun, TestTensor
+from registry.tables import (
+    Blob,
+    BuildFile,
+    ConversionFile,
+    File,
+    Graph,
+    Job,
+    JobBlob,
+    RemoteRun,
+    TestTensor,
+)
 
 
 def blobs_of_job(job: Job, sha256s: Collection[str]) -> dict[str, Blob]:
     """Those of the blobs ``sha256s`` that belong to a job, by digest.
 
-    They are the files of its revision, builds of its network and target, the test tensors of its
-    network, files that its devices have sent, and the inputs and the build of a run.
+    They are the files of its revision and of its conversion, builds of its network and target, the
+    test tensors of its network, files that its devices have sent, and the inputs and the build of a
+    run.
     """
     usable: set[str] = set()
     valid = sorted({sha256 for sha256 in sha256s if SHA256_RE.fullmatch(sha256)})
@@ -24,6 +35,7 @@ def blobs_of_job(job: Job, sha256s: Collection[str]) -> dict[str, Blob]:
     sources: list[tuple[QuerySet[Any], str]] = [
         (JobBlob.objects.filter(job=job), "blob"),
         (job.revision.files.all(), "blob"),
+        (ConversionFile.objects.filter(conversion__revision=job.revision_id), "blob"),
         (BuildFile.objects.filter(build__graph=graph, build__target=job.target_id), "blob"),
         (BuildFile.objects.filter(build__runs__job=job), "blob"),
         (TestTensor.objects.filter(graph=graph), "blob"),

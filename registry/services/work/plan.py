@@ -12,6 +12,7 @@ from registry.fair.datatable import table_format
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor
 from registry.selectors.repository.contents import marking_paths
+from registry.selectors.results.conversion import is_convertible
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.target import target_get, targets_served
 from registry.services.storage.quota import quota_check_jobs
@@ -38,14 +39,14 @@ MOST_REPETITIONS = 200
 
 
 def plan_inspection(*, actor: Actor, revision: Revision) -> None:
-    """Queue the inspection of a model's new revision if its files have a network, and the reading
-    of a data set's new revision if they may have tables.
+    """Queue the inspection of a model's new revision if its files have a network or can be
+    converted to one, and the reading of a data set's new revision if they may have tables.
 
     Called in the transaction that creates the revision and its files, with its MLModel loaded.
     """
     paths = marking_paths(revision, revision.mlmodel.kind)
     if revision.mlmodel.kind == RepositoryKind.MODEL:
-        if has_network(paths):
+        if has_network(paths) or is_convertible(revision, paths):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
     elif any(map(table_format, paths)):
         job_submit(actor=actor, kind=JobKind.TABLES, revision=revision)

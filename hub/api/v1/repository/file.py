@@ -18,9 +18,10 @@ from hub.files import count_download, file_response
 from registry.selectors.repository.file import MAX_LISTED, files_page
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
-from registry.selectors.repository.revision import file_get, main_path, revision_get
+from registry.selectors.repository.revision import main_path, revision_get
 from registry.selectors.results.build import build_file_get, build_get
-from registry.tables import BuildFile, File, MLModel, Revision
+from registry.selectors.results.conversion import network_file_get
+from registry.tables import BuildFile, ConversionFile, File, MLModel, Revision
 
 FILE_EXAMPLE = {
     "path": "model.onnx",
@@ -51,7 +52,8 @@ ANSWERS = {
 
 @example(FILE_EXAMPLE)
 class FileSerializer(serializers.Serializer[Any]):
-    """A file of a revision (context ``revision_of``: name of its model, commit id) or a build."""
+    """A file of a revision (context ``revision_of``: name of its model, commit id), of its
+    conversion or of a build."""
 
     path = serializers.CharField()
     size_bytes = serializers.IntegerField(source="blob.size_bytes")
@@ -61,10 +63,10 @@ class FileSerializer(serializers.Serializer[Any]):
     )
     url = serializers.SerializerMethodField(help_text="Address of the bytes on this hub.")
 
-    def get_oid(self, row: File | BuildFile) -> str:
+    def get_oid(self, row: File | BuildFile | ConversionFile) -> str:
         return row.oid if isinstance(row, File) else row.blob.git_oid
 
-    def get_url(self, row: File | BuildFile) -> str:
+    def get_url(self, row: File | BuildFile | ConversionFile) -> str:
         if isinstance(row, BuildFile):
             return f"/api/v1/builds/{self.context['build']}/files/{quote(row.path)}"
         full_name, oid = self.context["revision_of"]
@@ -110,14 +112,16 @@ class FileView(ApiView):
         operation_id="model_file", parameters=[RevisionQuery, *CONDITIONS], responses=ANSWERS
     )
     def get(self, request: Request, namespace: str, name: str, path: str) -> HttpResponseBase:
-        """Fetch a file of a revision; HEAD fetches its size and digest only."""
+        """Fetch a file of a revision, or of the network that the hub converted it to.
+
+        HEAD fetches its size and digest only."""
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
         # Avoids a query: the row is already loaded.
         revision.mlmodel = mlmodel
         require_fetch(request.user, mlmodel)
-        row = file_get(revision, path)
+        row = network_file_get(revision, path)
         plain = plain_request(request)
         response = file_response(plain, row, revision, fixed=query["revision"] == revision.oid)
         if row.path == main_path(revision):

@@ -1,0 +1,81 @@
+"""What the converter refuses, and why."""
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+pytest.importorskip("transformers", reason="transformers is not installed")
+pytest.importorskip("torch", reason="torch is not installed")
+
+from tests.workers.conversion.folders import bert_folder, changed_config, resnet_folder
+from workers.conversion.convert import convert
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    return bert_folder(tmp_path / "bert")
+
+
+def test_a_network_of_pictures_computes_what_the_model_does(tmp_path: Path) -> None:
+    report = convert(str(resnet_folder(tmp_path / "resnet")), str(tmp_path))
+    assert report.get("error") is None
+    assert (report["inputs"], report["dynamic"]) == (["pixel_values"], ["batch"])
+    assert report["deviation"] < 1e-5
+    network = onnx.load(tmp_path / "model.onnx")
+    dimensions = network.graph.input[0].type.tensor_type.shape.dim
+    assert [one.dim_param or one.dim_value for one in dimensions] == ["batch", 3, 32, 32]
+    # Paths of the machine that exported it are nobody's business.
+    assert str(tmp_path).encode() not in (tmp_path / "model.onnx").read_bytes()
+    assert b"site-packages" not in (tmp_path / "model.onnx").read_bytes()
+
+
+def refused(folder: Path) -> dict[str, str]:
+    """The refusal of a folder."""
+    error: dict[str, str] = convert(str(folder), str(folder))["error"]
+    assert not (folder / "model.onnx").exists()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        (
+            {"num_hidden_layers": 1},
+            "belong to nothing that it describes: bert.encoder.layer.1.attention.output.LayerNorm",
+        ),
+        ({"num_hidden_layers": 3}, "are missing: bert.encoder.layer.2."),
+        ({"vocab_size": 400}, "embeddings.weight has the shape [300, 32] instead of [400, 32]"),
+    ],
+)
+def test_a_configuration_that_lies_about_its_weights(
+    bert: Path, members: dict[str, Any], reason: str
+) -> None:
+    changed_config(bert, **members)
+    error = refused(bert)
+    assert error["code"] == "weights_differ"
+    assert reason in error["detail"]
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        (
+            {"model_type": "mine", "auto_map": {"AutoModel": "model.Mine"}},
+            "does not know the model_type 'mine'. Its config.json names code in the repository",
+        ),
+        ({"architectures": ["BertForMyself"]}, "has no model class 'BertForMyself'"),
+        ({"architectures": ["AutoConfig"]}, "has no model class 'AutoConfig'"),
+        ({"architectures": ["GPT2Model"]}, "belongs to the model_type 'gpt2'"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "quantised by a library"),
+        ({"hidden_size": "wide"}, "transformers refuses config.json"),
+    ],
+)
+def test_what_transformers_does_not_know(bert: Path, members: dict[str, Any], reason: str) -> None:
+    changed_config(bert, **members)
+    error = refused(bert)
+    assert error["code"] == "not_convertible"
+    assert reason in error["detail"]

@@ -1,0 +1,90 @@
+"""The class of ``transformers`` that a config.json describes, without any code of its author."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+from workers.conversion.errors import ConversionError, shortened
+
+#: Members that would choose other code than the library's own, or are about a machine.
+_IGNORED = frozenset(
+    {
+        *("auto_map", "custom_pipelines", "_attn_implementation", "_attn_implementation_internal"),
+        *("attn_implementation", "_experts_implementation", "_experts_implementation_internal"),
+        *("experts_implementation", "use_kernels", "_name_or_path", "_commit_hash"),
+    }
+)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The members of config.json, without those that name code. Raises ConversionError."""
+    try:
+        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(
+            "not_convertible", f"config.json is not JSON: {error}.", "Correct the file."
+        ) from error
+    if not isinstance(content, dict):
+        raise ConversionError("not_convertible", "config.json is not a JSON object.")
+    return {key: value for key, value in content.items() if key not in _IGNORED}
+
+
+def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
+    """The class of the model. Raises ConversionError if transformers does not know it.
+
+    Args:
+        content: Members of config.json.
+        has_code: Whether config.json names code of the repository (``auto_map``).
+    """
+    model_type = content.get("model_type")
+    if "quantization_config" in content:
+        raise ConversionError(
+            "not_convertible",
+            "Its weights are quantised by a library (quantization_config), whose kernels ONNX does "
+            "not have.",
+            "Publish the weights before quantisation: the hub quantises by itself.",
+        )
+    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
+        own_code = " Its config.json names code in the repository, which the hub never runs."
+        raise ConversionError(
+            "not_convertible",
+            f"transformers {transformers.__version__} does not know the model_type {model_type!r}."
+            f"{own_code if has_code else ''}",
+        )
+    names = content.get("architectures") or [MODEL_MAPPING_NAMES.get(model_type)]
+    name = names[0] if isinstance(names, list) and names else None
+    if isinstance(name, tuple):
+        name = name[0]
+    found: Any = getattr(transformers, name, None) if isinstance(name, str) else None
+    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
+        raise ConversionError(
+            "not_convertible",
+            f"transformers {transformers.__version__} has no model class {name!r}, which "
+            "config.json names in architectures.",
+        )
+    kind: Any = found
+    expected = getattr(kind.config_class, "model_type", None)
+    if expected != model_type:
+        raise ConversionError(
+            "not_convertible",
+            f"config.json names the class {name}, which belongs to the model_type {expected!r}, "
+            f"and the model_type {model_type!r}.",
+            "Correct config.json.",
+        )
+    return found
+
+
+def configuration(kind: type[Any], content: dict[str, Any]) -> Any:
+    """The configuration object of ``kind``. Raises ConversionError for impossible values."""
+    try:
+        return kind.config_class.from_dict(content)
+    # The constructors of configurations raise arbitrary exceptions.
+    except Exception as error:
+        raise ConversionError(
+            "not_convertible",
+            f"transformers refuses config.json: {shortened(error)}.",
+            "Correct config.json.",
+        ) from error

@@ -1,0 +1,34 @@
+"""Why a folder is not converted."""
+
+import re
+
+
+class ConversionError(Exception):
+    """A folder cannot be converted.
+
+    Attributes:
+        code: One of ``registry.errors.CODES``.
+        detail: What is wrong, for the owner of the model.
+        hint: What the owner can do.
+    """
+
+    def __init__(self, code: str, detail: str, hint: str = "") -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+
+
+_LONGEST = 600
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Where messages of PyTorch go on with the graph, or with advice for its developers.
+_BEYOND_REASON = re.compile(r"\n\s*(While executing|Next steps|Original traceback|The error above)")
+
+
+def shortened(error: BaseException) -> str:
+    """The first cause of an exception of a library, in one line without a full stop."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    reason = _BEYOND_REASON.split(_COLOURS.sub("", str(error)))[0]
+    text = " ".join(f"{type(error).__name__}: {reason}".split()).rstrip(".")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

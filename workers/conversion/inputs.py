@@ -1,0 +1,190 @@
+"""Seeded inputs of a model of transformers, with their shapes from its configuration."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workers.conversion.errors import ConversionError
+from workers.conversion.shapes import picture_shape, spectrum_shape
+
+Array = npt.NDArray[Any]
+#: Words of the longer and the shorter examples.
+_LONG, _SHORT = 16, 11
+#: Samples of sound, of which networks keep one in some hundreds.
+_SAMPLES_LONG, _SAMPLES_SHORT = 8000, 6400
+_MOST_TOKEN_TYPES = 16
+_BATCH, _WORDS, _ANSWER = "batch", "sequence", "decoder_sequence"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of dynamic dimensions: rows, words, words of a decoder, and samples of sound."""
+
+    batch: int
+    words: int
+    answer: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """One input: what makes it, and the names of its dynamic dimensions by axis."""
+
+    make: Callable[[Sizes, np.random.Generator], Array]
+    axes: Mapping[int, str]
+
+
+def long_sizes(config: Any, batch: int) -> Sizes:
+    """Sizes at which a model is exported."""
+    words = min(_LONG, _most_words(config))
+    return Sizes(batch, words, max(3, words // 2), _SAMPLES_LONG)
+
+
+def short_sizes(config: Any, batch: int) -> Sizes:
+    """Other sizes, at which an export is compared."""
+    words = min(_SHORT, max(3, _most_words(config) - 2))
+    return Sizes(batch, words, max(2, words // 3), _SAMPLES_SHORT)
+
+
+def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
+    """The inputs of a model, in the order of its ``forward``.
+
+    Args:
+        folder: May have a preprocessor_config.json, with the size of pictures.
+
+    Raises:
+        ConversionError: the hub does not know what the model takes.
+    """
+    config, main = model.config, model.main_input_name
+    parameters = inspect.signature(model.forward).parameters
+    required = [
+        name
+        for name, each in parameters.items()
+        if each.default is inspect.Parameter.empty
+        and each.kind in {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    ]
+    makers = _makers(config, folder)
+    wanted = {main, *required, "pixel_values", "bbox"}
+    wanted |= {"decoder_input_ids"} if config.is_encoder_decoder else set()
+    # Models of text and pictures or sound take both; those of sound alone may know words as well.
+    wanted |= {"input_ids"} if {"input_ids", "pixel_values"} <= set(parameters) else set()
+    wanted |= {"attention_mask", "token_type_ids"} if "input_ids" in wanted else set()
+    unknown = sorted({main, *required} - set(makers))
+    if unknown:
+        raise ConversionError(
+            "not_convertible",
+            f"The hub does not know how to make the inputs {', '.join(unknown)} of a "
+            f"{type(model).__name__}.",
+        )
+    return {name: makers[name] for name in parameters if name in wanted and name in makers}
+
+
+def arrays_of(specs: Mapping[str, InputSpec], config: Any, sizes: Sizes, seed: int) -> list[Array]:
+    """Seeded arrays of all inputs, in their order."""
+    rng = np.random.default_rng(seed)
+    arrays = {name: spec.make(sizes, rng) for name, spec in specs.items()}
+    if "input_ids" in arrays:
+        _end_texts(arrays, config.get_text_config())
+    return list(arrays.values())
+
+
+def _makers(config: Any, folder: Path) -> dict[str, InputSpec]:
+    """Every input that the hub can make for a configuration, by name."""
+    text = config.get_text_config()
+    words = {0: _BATCH, 1: _WORDS}
+    makers: dict[str, InputSpec] = {}
+    if _count(text, "vocab_size"):
+        makers["input_ids"] = InputSpec(
+            lambda sizes, rng: _tokens(rng, text, (sizes.batch, sizes.words)), words
+        )
+        makers["attention_mask"] = InputSpec(
+            lambda sizes, _: np.ones((sizes.batch, sizes.words), np.int64), words
+        )
+        makers["decoder_input_ids"] = InputSpec(
+            lambda sizes, rng: _tokens(rng, text, (sizes.batch, sizes.answer)),
+            {0: _BATCH, 1: _ANSWER},
+        )
+    types = _count(text, "type_vocab_size")
+    if 1 < types <= _MOST_TOKEN_TYPES:
+        makers["token_type_ids"] = InputSpec(
+            lambda sizes, rng: rng.integers(0, types, (sizes.batch, sizes.words)), words
+        )
+    if _count(text, "max_2d_position_embeddings"):
+        makers["bbox"] = InputSpec(
+            lambda sizes, rng: np.sort(rng.integers(0, 500, (sizes.batch, sizes.words, 4))),
+            words,
+        )
+    for name, shape in _fixed(config, folder).items():
+        makers[name] = InputSpec(_normal(shape), {0: _BATCH})
+    if "input_values" not in makers:
+        makers["input_values"] = InputSpec(
+            lambda sizes, rng: _values(rng, (sizes.batch, sizes.samples)),
+            {0: _BATCH, 1: "samples"},
+        )
+    return makers
+
+
+def _fixed(config: Any, folder: Path) -> dict[str, tuple[int, ...]]:
+    """Inputs whose shape the configuration fixes, apart from the batch."""
+    shapes = {
+        "pixel_values": picture_shape(config, folder),
+        "input_features": spectrum_shape(config),
+    }
+    frames, bins = _count(config, "max_length"), _count(config, "num_mel_bins")
+    if config.model_type == "audio-spectrogram-transformer" and frames and bins:
+        shapes["input_values"] = (frames, bins)
+    context, series = _count(config, "context_length"), _count(config, "num_input_channels")
+    if context and series:
+        shapes["past_values"] = (context, series)
+    return {name: shape for name, shape in shapes.items() if shape}
+
+
+def _normal(shape: tuple[int, ...]) -> Callable[[Sizes, np.random.Generator], Array]:
+    return lambda sizes, rng: _values(rng, (sizes.batch, *shape))
+
+
+def _values(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.standard_normal(shape, np.float32)
+
+
+def _tokens(rng: np.random.Generator, text: Any, shape: tuple[int, ...]) -> Array:
+    """Numbers of words without those that end or fill up texts, nor those of pictures."""
+    special = {
+        value
+        for name, value in text.to_dict().items()
+        if name.endswith("token_id") and isinstance(value, int)
+    }
+    plain = [number for number in range(min(text.vocab_size, 1000)) if number not in special]
+    return rng.choice(np.array(plain or [0], np.int64), shape)
+
+
+def _end_texts(arrays: dict[str, Array], text: Any) -> None:
+    """End the texts as tokenisers do, and fill up all but the first one, in place."""
+    words, mask = arrays["input_ids"], arrays.get("attention_mask")
+    ends, fillers = (getattr(text, f"{name}_token_id", None) for name in ("eos", "pad"))
+    for row in range(len(words)):
+        length = words.shape[1] - (row if mask is not None else 0)
+        if isinstance(ends, int) and 0 <= ends < text.vocab_size:
+            words[row, length - 1] = ends
+        if isinstance(fillers, int) and 0 <= fillers < text.vocab_size:
+            words[row, length:] = fillers
+        if mask is not None:
+            mask[row, length:] = 0
+
+
+def _most_words(config: Any) -> int:
+    text = config.get_text_config()
+    limits = [_count(text, name) for name in ("max_position_embeddings", "n_positions")]
+    # Some tables of positions begin behind the number of the padding token.
+    return min([_LONG + 4, *(limit for limit in limits if limit > 8)]) - 4
+
+
+def _count(config: Any, name: str) -> int:
+    """A positive number of a configuration; 0 if it has none of that name."""
+    value = getattr(config, name, None)
+    return value if isinstance(value, int) and value > 0 else 0
