@@ -20,6 +20,8 @@ from registry.states import DiscussionState, EventKind, RefKind, RepositoryKind,
 from registry.tables import (
     BestBuild,
     Build,
+    Conversion,
+    ConversionFile,
     Discussion,
     DiscussionEvent,
     Graph,
@@ -98,7 +100,11 @@ def fill(mlmodel: MLModel, owner: User | None, friend: User) -> None:
 
 
 def _analyse(graph: Graph, friend: User) -> None:
-    """The network as a graph, and a profile of it that somebody imported."""
+    """The network as a graph, as converted from weights, and a profile that somebody imported."""
+    conversion = Conversion.objects.create(revision=graph.revision)
+    ConversionFile.objects.create(
+        conversion=conversion, path="converted/model.onnx", blob=make_blob(b"network")
+    )
     Topology.objects.create(graph=graph, blob=make_blob(b"topology"))
     profile = ImportedProfile.objects.create(
         graph=graph,
