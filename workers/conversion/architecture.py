@@ -58,14 +58,14 @@ def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
     name = names[0] if isinstance(names, list) and names else None
     if isinstance(name, tuple):
         name = name[0]
-    found: Any = getattr(transformers, name, None) if isinstance(name, str) else None
-    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
+    member: Any = getattr(transformers, name, None) if isinstance(name, str) else None
+    if not (isinstance(member, type) and issubclass(member, transformers.PreTrainedModel)):
         raise ConversionError(
             "not_convertible",
             f"transformers {transformers.__version__} has no model class {name!r}, which "
             "config.json names in architectures.",
         )
-    kind: Any = found
+    kind: Any = member
     expected = getattr(kind.config_class, "model_type", None)
     if expected != model_type:
         raise ConversionError(
@@ -74,7 +74,7 @@ def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
             f"and the model_type {model_type!r}.",
             "Correct config.json.",
         )
-    return found
+    return member
 
 
 def configuration(kind: type[Any], content: dict[str, Any]) -> Any:

@@ -119,7 +119,7 @@ def _name_dimensions(path: Path, specs: Mapping[str, InputSpec], dynamic: set[st
         for dimension in value.type.tensor_type.shape.dim:
             if dimension.dim_param:
                 dimension.dim_param = _SYMBOL.sub(
-                    lambda found: names.get(found[0], found[0]), dimension.dim_param
+                    lambda symbol: names.get(symbol[0], symbol[0]), dimension.dim_param
                 )
     onnx.save(model, path)
 

@@ -69,11 +69,11 @@ def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
         and each.kind in {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     ]
     makers = _makers(config, folder)
-    wanted = {main, *required, "pixel_values", "bbox"}
-    wanted |= {"decoder_input_ids"} if config.is_encoder_decoder else set()
+    chosen = {main, *required, "pixel_values", "bbox"}
+    chosen |= {"decoder_input_ids"} if config.is_encoder_decoder else set()
     # Models of text and pictures or sound take both; those of sound alone may know words as well.
-    wanted |= {"input_ids"} if {"input_ids", "pixel_values"} <= set(parameters) else set()
-    wanted |= {"attention_mask", "token_type_ids"} if "input_ids" in wanted else set()
+    chosen |= {"input_ids"} if {"input_ids", "pixel_values"} <= set(parameters) else set()
+    chosen |= {"attention_mask", "token_type_ids"} if "input_ids" in chosen else set()
     unknown = sorted({main, *required} - set(makers))
     if unknown:
         raise ConversionError(
@@ -81,7 +81,7 @@ def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
             f"The hub does not know how to make the inputs {', '.join(unknown)} of a "
             f"{type(model).__name__}.",
         )
-    return {name: makers[name] for name in parameters if name in wanted and name in makers}
+    return {name: makers[name] for name in parameters if name in chosen and name in makers}
 
 
 def arrays_of(specs: Mapping[str, InputSpec], config: Any, sizes: Sizes, seed: int) -> list[Array]:

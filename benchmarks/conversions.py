@@ -1,0 +1,129 @@
+"""``make bench NAME=conversions``: folders of ``transformers`` that the hub converts to ONNX.
+
+Sizes and weights of each architecture are drawn by a seed, as in :mod:`benchmarks.exports`; another
+seed draws others. Each model is saved as ``save_pretrained`` does and converted in a confined child
+process, as an inspection does. ``details`` has the result of each: tensors, dynamic sizes and the
+deviation from PyTorch, or the reason of the refusal.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+import transformers as hf
+
+from benchmarks.exports.catalogue import FAMILIES
+from benchmarks.exports.torch_model import settle
+from benchmarks.report import counted, environment, report, say
+from hpcfair.isolation.limits import Limits
+from workers.engine.child import call
+from workers.engine.errors import CandidateFailed
+
+_LIMITS = Limits(wall_s=900.0)
+_GAIN = 1.5
+_ANSWERS = {
+    "vocab_size": 1000, "d_model": 96, "encoder_layers": 2, "decoder_layers": 2,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 192,
+    "decoder_ffn_dim": 192, "decoder_start_token_id": 2, "eos_token_id": 2, "pad_token_id": 1,
+}  # fmt: skip
+
+
+def t5(_: random.Random) -> Any:
+    config = hf.T5Config(
+        vocab_size=1000, d_model=96, d_kv=24, d_ff=192, num_layers=2, num_heads=4,
+        decoder_start_token_id=0,
+    )  # fmt: skip
+    return hf.T5ForConditionalGeneration(config)
+
+
+def bart(_: random.Random) -> Any:
+    return hf.BartForConditionalGeneration(hf.BartConfig(**_ANSWERS, max_position_embeddings=160))
+
+
+def whisper(_: random.Random) -> Any:
+    config = hf.WhisperConfig(
+        **_ANSWERS, num_mel_bins=80, max_source_positions=100, max_target_positions=64
+    )
+    return hf.WhisperForConditionalGeneration(config)
+
+
+#: Models with an encoder and a decoder, which :mod:`benchmarks.exports` has by half.
+_WHOLE: dict[str, Callable[[random.Random], Any]] = {"t5": t5, "bart": bart, "whisper": whisper}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="one architecture of each family")
+    parser.add_argument("names", nargs="*", help="architectures; default: all")
+    options = parser.parse_args()
+    results: dict[str, Any] = {}
+    for name, build in _builders(quick=options.quick):
+        if options.names and name not in options.names:
+            continue
+        results[name] = _result(name, build, options.seed)
+        say(f"{name}: {results[name]}")
+    converted = [each for each in results.values() if "deviation" in each]
+    figures = {
+        "architectures": counted(len(results), "count"),
+        "converted": counted(len(converted), "count"),
+        "largest_deviation": counted(max((each["deviation"] for each in converted), default=0), ""),
+    }
+    report(
+        "conversions",
+        figures,
+        baseline="PyTorch",
+        environment=environment("torch", "transformers", "onnx", "onnxscript", "onnxruntime"),
+        details=results,
+    )
+
+
+def _builders(*, quick: bool) -> Iterator[tuple[str, Callable[[random.Random], Any]]]:
+    for family, names in FAMILIES.items():
+        if not family.startswith("transformers"):
+            continue
+        module = import_module(f"benchmarks.exports.{family}")
+        for name in names[: 1 if quick else None]:
+            yield name, partial(_exported, getattr(module, name))
+    yield from list(_WHOLE.items())[: 1 if quick else None]
+
+
+def _exported(build: Callable[[random.Random], Any], chance: random.Random) -> Any:
+    """The model inside of the wrapper that :mod:`benchmarks.exports` exports."""
+    return build(chance).module.model
+
+
+def _result(name: str, build: Callable[[random.Random], Any], seed: int) -> dict[str, Any]:
+    """What the conversion reports, with its seconds; or ``{"code", "detail"}``."""
+    torch.manual_seed(seed)
+    model = build(random.Random(f"{name} {seed}"))  # noqa: S311  not for secrets
+    if name in _WHOLE:
+        settle(model, _GAIN)
+    with TemporaryDirectory() as folder:
+        source, scratch = Path(folder, "source"), Path(folder, "scratch")
+        (scratch / "out").mkdir(parents=True)
+        model.save_pretrained(source)
+        begin = time.monotonic()
+        try:
+            answer: dict[str, Any] = call(
+                "workers.conversion.convert:convert",
+                limits=_LIMITS,
+                workspace=scratch,
+                readable=[source],
+                folder=str(source),
+                out=str(scratch / "out"),
+            )
+        except CandidateFailed as failure:
+            return {"code": failure.cause, "detail": str(failure)}
+    return answer.get("error") or {**answer, "seconds": round(time.monotonic() - begin, 1)}
+
+
+if __name__ == "__main__":
+    main()
