@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hpcfair import machine
 from hpcfair.batching import Batcher
@@ -13,6 +13,7 @@ from hpcfair.explain import explain
 from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
 from hpcfair.measurement.streams import Streams, copy_of
 from hpcfair.record import Record
+from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import Resolution
 from hpcfair.rowsplit import RowSplitter, fixed_rows, row_count
 from hpcfair.runtimes.base import Array, Runtime
@@ -20,6 +21,9 @@ from hpcfair.scenarios import Execution
 from hpcfair.signature import Signature
 from hpcfair.trust import check as trust
 from hpcfair.types import Build
+
+if TYPE_CHECKING:
+    from hpcfair.bench.reproduction import RecordReproduction
 
 
 class Loaded:
@@ -44,7 +48,7 @@ class Loaded:
         resolution: Resolution,
         path: Path,
         open_build: Callable[[], Runtime],
-        read_record: Callable[[str], Record],
+        records: RecordAccess,
         *,
         place_caller: bool | None = None,
         signed_by: trust.ValidSignature | None = None,
@@ -62,7 +66,7 @@ class Loaded:
         self._runtime = runtime = open_build()
         self._streams: Streams | None = None
         self._is_closed = False
-        self._read_record = read_record
+        self._records = records
         self._placement = (
             None
             if place_caller is False
@@ -166,7 +170,31 @@ class Loaded:
     def record(self) -> Record | None:
         """The benchmark record of the build, from the cache or the hub."""
         record_id = self._resolution.record_id
-        return self._read_record(record_id) if record_id else None
+        return self._records.read(record_id) if record_id else None
+
+    def reproduce(self, *, send: bool = False) -> "RecordReproduction":
+        """Measure the build and the baseline of its record again on this machine, by the same
+        protocol in fresh processes; takes minutes.
+
+        The result ``agrees`` if its interval of the ratio overlaps that of the record. What is
+        measured is the build as published, whatever it was loaded with.
+
+        Args:
+            send: Give the result to the hub, with your name and this host's. The page of the record
+                shows it, and counts you among those who confirm the record if it agrees. Needs a
+                token that may write.
+
+        Raises:
+            BadInput: there is no record, or no build of it to download.
+            RuntimeFailed: the build or the baseline does not run.
+        """
+        record_id = self._resolution.record_id
+        if record_id is None:
+            raise BadInput(
+                "The published model was loaded, which has no record.",
+                "hpcfair.reproduce() runs it on its test tensors.",
+            )
+        return self._records.reproduce(record_id, send=send)
 
     @property
     def resolution(self) -> Resolution:

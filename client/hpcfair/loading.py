@@ -18,7 +18,7 @@ from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.paths import safe_join
-from hpcfair.record import record
+from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.revision import revision as revision_of
 from hpcfair.runtimes import registry
@@ -159,7 +159,7 @@ def load(
         model.resolution,
         model.path,
         _opening_of(model, isolated=isolated),
-        lambda digest: record(http, cache, digest),
+        RecordAccess(http, cache),
         place_caller=place_caller,
         signed_by=model.signed_by,
     )

@@ -276,6 +276,35 @@ def test_a_record_is_repeated_by_its_own_plan(client: Client, record: dict[str, 
     json.dumps(document, allow_nan=False)
 
 
+def test_a_loaded_model_is_measured_again_and_the_result_is_sent(
+    hub: Any, client: Client, record: dict[str, Any], resolution: dict[str, Any], sent: Any
+) -> None:
+    plain = {**resolution, "build": None, "record_id": None}
+    hub.on(
+        "POST",
+        "/api/v1/models/lab/tiny/resolve",
+        lambda request: resolution if sent(request)["runtimes"] else plain,
+    )
+    resolution["record_id"] = record["record_id"]
+    hub.on("POST", "/api/v1/records", sent)
+
+    with client.load("lab/tiny") as model:
+        repeated = model.reproduce(send=True)
+
+    assert repeated.original.id == record["record_id"]
+    assert repeated.agrees
+    assert repeated.ratio.low <= repeated.ratio.value <= repeated.ratio.high
+    (request,) = hub.calls("POST", "/api/v1/records")
+    assert sent(request)["record_id"] == repeated.record_id
+
+
+def test_the_published_model_has_no_record_to_repeat(
+    hub: Any, client: Client, record: dict[str, Any]
+) -> None:
+    with pytest.raises(BadInput, match="no record"):
+        client.load("lab/tiny", target=None).reproduce()
+
+
 def test_a_record_whose_figures_do_not_come_back_says_so(record: dict[str, Any]) -> None:
     slower = {"ratio": 0.9, "ratio_low": 0.88, "ratio_high": 0.92}
     original = {**record, "comparison": {"ratio": 0.6, "ratio_low": 0.58, "ratio_high": 0.62}}

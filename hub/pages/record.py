@@ -13,6 +13,7 @@ from hub.pages.ways import is_closed
 from registry.selectors.access import readable_records
 from registry.selectors.results.confirmation import confirmations_of
 from registry.selectors.results.record import record_get
+from registry.selectors.results.repetition import repetitions_of
 
 
 @page
@@ -35,6 +36,7 @@ def record(request: HttpRequest, record_id: str) -> HttpResponseBase:
         "document": row.document,
         "builds": list(row.builds.all()),
         "confirmations": confirmations_of([row]).get(row.pk, ()),
+        "repetitions": repetitions_of(request.user, row),
         "histogram": chart.histogram(*_samples_ns(row.document)),
         "measure_again": snippets.measure_again(
             settings.HUB_URL,

@@ -24,7 +24,7 @@ from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.mlmodel import builds
 from hpcfair.paths import safe_join
 from hpcfair.progress import working
-from hpcfair.record import Record, record
+from hpcfair.record import Record, publish_record, record
 from hpcfair.resolution import resolve
 from hpcfair.runtimes.base import Array, Options
 from hpcfair.samples import NAME as SAMPLES
@@ -36,16 +36,25 @@ from hpcfair.types import Build
 
 @dataclass(frozen=True, slots=True)
 class RecordReproduction:
-    """A record and ``document``, the record of its repetition, ready for
-    :func:`hpcfair.record.publish_record`."""
+    """A record and ``document``, the record of its repetition on this machine."""
 
     original: Record
     document: dict[str, Any]
 
     @property
+    def record_id(self) -> str:
+        """The id of the repetition's record."""
+        return str(self.document["record_id"])
+
+    @property
+    def ratio(self) -> Interval:
+        """The ratio here, with its confidence interval."""
+        return _interval(self.document)
+
+    @property
     def agrees(self) -> bool:
         """Whether the two confidence intervals of the ratio overlap."""
-        return _interval(self.original.document).overlaps(_interval(self.document))
+        return _interval(self.original.document).overlaps(self.ratio)
 
     @property
     def same_target(self) -> bool:
@@ -74,8 +83,13 @@ class RecordReproduction:
         return "\n".join(lines)
 
 
-def reproduce(http: Transport, cache: Cache, record_id: str) -> RecordReproduction:
+def reproduce(
+    http: Transport, cache: Cache, record_id: str, *, send: bool = False
+) -> RecordReproduction:
     """Download a record's build and baseline and measure them interleaved on this machine.
+
+    Args:
+        send: Give the result to the hub, which signs it as measured by a user.
 
     Raises:
         NotFound: there is no such record.
@@ -100,6 +114,8 @@ def reproduce(http: Transport, cache: Cache, record_id: str) -> RecordReproducti
         published = safe_join(graph, plain.entry_point)
         baseline = _Files(opener_of(published).runtime, published, inputs)
         document = _measure(original, plan, candidate, build.runtime_options, baseline)
+    if send:
+        publish_record(http, document)
     return RecordReproduction(original, document)
 
 

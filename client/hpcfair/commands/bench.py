@@ -11,7 +11,6 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.commands.run import MinAccuracy, Name, Revision, Tolerated, limits_of, load_model
 from hpcfair.explain import latency_text, ratio_text
-from hpcfair.record import publish_record
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark records: read and repeated.")
 RecordId = Annotated[str, typer.Argument(help="Id of a record, 64 hexadecimal digits.")]
@@ -52,7 +51,10 @@ def reproduce(
     context: typer.Context,
     record: RecordId,
     upload: Annotated[
-        bool, typer.Option("--upload", help="Give the result to the hub, with this host's name.")
+        bool,
+        typer.Option(
+            "--upload", help="Give the result to the hub, with your name and this host's."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -62,13 +64,13 @@ def reproduce(
     do not overlap.
     """
     client = client_of(context)
-    repeated = reproduce_record(client.http, client.cache, record)
+    repeated = reproduce_record(client.http, client.cache, record, send=upload)
     if as_json:
         emit_json({"agrees": repeated.agrees, "record": repeated.document})
     else:
         typer.echo(str(repeated))
     if upload:
-        say(f"Uploaded as {publish_record(client.http, repeated.document)}.")
+        say(f"Uploaded as {repeated.record_id}.")
     if repeated.same_target and not repeated.agrees:
         raise typer.Exit(NOT_REPRODUCED)
 

@@ -7,7 +7,7 @@ from registry.selectors.access import Actor, readable_records
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.tables import Record
 
-_RELATED = ("revision__mlmodel__namespace", "target", "device", "job")
+_RELATED = ("revision__mlmodel__namespace", "target", "device", "job", "added_by")
 
 
 def record_get(actor: Actor, record_id: str) -> Record:

@@ -11,7 +11,13 @@ from django.db import transaction
 from registry import schemas
 from registry.errors import Invalid, Unauthenticated
 from registry.scenarios import Scenario
-from registry.selectors.access import Actor, readable_records, readable_revisions, require_scope
+from registry.selectors.access import (
+    Actor,
+    person,
+    readable_records,
+    readable_revisions,
+    require_scope,
+)
 from registry.selectors.work.target import target_get
 from registry.services.audit import audit
 from registry.services.trust.attestation import record_sign
@@ -54,7 +60,7 @@ def record_add(
         else:
             job = None
             revision, target = _for_user(document, actor)
-        record, is_new = _store(document, job, revision, target)
+        record, is_new = _store(document, job, revision, target, actor)
         if is_new:
             record_sign(record)
             _audit(actor, record)
@@ -73,7 +79,7 @@ def _audit(actor: Actor, record: Record) -> None:
 
 
 def _store(
-    document: dict[str, Any], job: Job | None, revision: Revision, target: Target
+    document: dict[str, Any], job: Job | None, revision: Revision, target: Target, actor: Actor
 ) -> tuple[Record, bool]:
     if not revision.files.filter(blob=document["identity"]["model_sha256"]).exists():
         raise _refusal({"$.identity.model_sha256": "is not a file of the revision"})
@@ -86,6 +92,7 @@ def _store(
         # A user's machine may have the name of one of the hub's devices.
         "device": job.device if job else None,
         "job": job,
+        "added_by": None if job else person(actor),
         "scenario": document["protocol"]["scenario"],
         "backend": document["config"]["backend"],
         "tolerance": document["config"]["tolerance"],

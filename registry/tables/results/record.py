@@ -1,5 +1,6 @@
 """Table of benchmark records."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -16,7 +17,8 @@ from registry.tables.work.target import Target
 class Record(Signed):
     """An immutable document of schema ``hpcfair.bench/1``; its id is the SHA-256 of canonical JSON.
 
-    The other columns copy values of the document, for queries.
+    The other columns copy values of the document, for queries. ``added_by`` is the account that
+    sent a reproduction; records of jobs have none.
     """
 
     id = sha256_column(primary_key=True)
@@ -26,6 +28,9 @@ class Record(Signed):
     target = models.ForeignKey(Target, models.PROTECT, related_name="records")
     device = models.ForeignKey(Device, models.SET_NULL, null=True, related_name="records")
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="records")
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     scenario = models.CharField(
         max_length=16,
         choices=Scenario.choices,

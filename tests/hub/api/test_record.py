@@ -4,6 +4,7 @@ import copy
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from registry import schemas
@@ -79,6 +80,25 @@ def test_a_reproduction_can_be_added_and_twice_is_once(as_alice: Api, scene: Sce
     assert added["record_id"] == schemas.record_id(document)
     assert as_alice.post("records", document).ok(201) == added
     assert len(as_alice.get("records").ok()["items"]) == 3
+
+
+def test_those_who_confirm_a_record_are_shown_with_it(
+    as_alice: Api, as_charlie: Api, scene: Scene, client: Client
+) -> None:
+    """Alice agrees, twice; the interval of charlie's ratio lies elsewhere."""
+    ratio = scene.record.document["comparison"]
+    for clock in ("00:00:01", "00:00:02"):
+        again = reproduction(scene, provenance={"created_at": f"2026-11-26T{clock}Z"})
+        as_alice.post("records", again).ok(201)
+    slower = {name: ratio[name] * 3 for name in ("ratio", "ratio_low", "ratio_high")}
+    other = as_charlie.post("records", reproduction(scene, comparison=slower)).ok(201)
+
+    page = client.get(f"/records/{scene.record.pk}")
+    assert [person.username for person in page.context["repetitions"].people] == ["alice"]
+    agreed = [row.agrees for row in page.context["repetitions"].rows]
+    assert sorted(agreed) == [False, True, True]
+    assert "Confirmed by 1 other: alice." in page.text
+    assert "charlie, on a machine of their own" in client.get(f"/records/{other['record_id']}").text
 
 
 def test_a_record_that_does_not_hold_is_refused(as_alice: Api, scene: Scene) -> None:
