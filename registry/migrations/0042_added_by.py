@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0040_imports'),
+        ('registry', '0041_conversions'),
     ]
 
     operations = [
