@@ -184,10 +184,13 @@ def _safe(path: str) -> str:
 
 
 def _license(card: Any) -> str:
-    value = card.get("license") if isinstance(card, dict) else None
+    """The license in a card; empty if it names none, as ``unknown`` and a bare ``other`` do."""
+    if not isinstance(card, dict):
+        return ""
+    value = card.get("license")
     text = " AND ".join(map(str, value)) if isinstance(value, list) else str(value or "")
-    # The Hugging Face Hub's value for no license.
-    return "" if text.lower() == "unknown" else text
+    is_named = text.lower() != "unknown" and (text.lower() != "other" or card.get("license_name"))
+    return text if is_named else ""
 
 
 def _cached(cache: Cache, origin: ModelOrigin, file: RemoteFile) -> File | None:

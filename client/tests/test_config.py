@@ -49,6 +49,24 @@ def test_a_stored_token_is_readable_by_its_owner_alone() -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_token_for_hugging_face_goes_to_its_endpoint_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keep_token(HUB, "hpf_stored")
+    monkeypatch.setenv("HF_ENDPOINT", "https://hf.test")
+    monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "token"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    (tmp_path / "token").write_text("hf_file\n")
+
+    assert Config.read().for_server("https://hf.test").token == "hf_file"
+    monkeypatch.setenv("HF_TOKEN", "hf_environment")
+    config = Config.read()
+    assert config.for_server("https://hf.test").token == "hf_environment"
+    assert config.for_server(HUB).token == "hpf_stored"
+    assert config.for_server("https://elsewhere.test").token is None
+    assert "hf_environment" not in repr(config)
+
+
 def test_forgetting_a_token_leaves_those_of_other_hubs() -> None:
     keep_token("https://other.test", "hpf_other")
     keep_token(HUB, "hpf_stored")

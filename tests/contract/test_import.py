@@ -1,13 +1,17 @@
 """Import from other servers, updates, and models loaded straight from there."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from typer.testing import CliRunner
 
+from hpcfair import cli
 from hpcfair.client import Client
 from hpcfair.config import Config
 from hpcfair.errors import (
@@ -223,8 +227,11 @@ def test_a_license_may_be_stated_where_the_card_has_none(
     far.commit({"README.md": b"# Net\n", "model.onnx": tiny_onnx()})
     importing = at(far.url, as_alice)
 
-    importing.import_model(f"hf:{NAME}", license="mit")
+    line = f"import hf:{NAME} {MINE} --license mit --json"
+    done = CliRunner().invoke(cli.app, line.split(), obj=importing)
 
+    assert done.exit_code == 0, done.output
+    assert set(json.loads(done.stdout)["changed"]) == {"README.md", "model.onnx"}
     model = as_alice.info(MINE)
     assert (model.license, model.readme.strip()) == ("MIT", "# Net")
     assert importing.import_model(f"hf:{NAME}").changed == ()
@@ -247,6 +254,28 @@ def test_a_model_is_loaded_straight_from_its_server_and_then_without_it(
     assert far.asked == []
     with pytest.raises(Untrusted, match="hpcfair import"):
         loading.load(f"hf:{NAME}", signed=True)
+
+
+def test_external_data_of_a_network_are_fetched_with_it(
+    as_alice: Client, far: OriginServer, at: Callable[..., Client], tmp_path: Path
+) -> None:
+    network = onnx.load_from_string(tiny_onnx())
+    (weight,) = network.graph.initializer
+    # Only bytes can be stored outside.
+    weight.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weight), weight.name))
+    onnx.save_model(
+        network,
+        tmp_path / "net.onnx",
+        save_as_external_data=True,
+        location="net.weights.bin",
+        size_threshold=0,
+    )
+    files = {f"deep/{path.name}": path.read_bytes() for path in tmp_path.glob("net.*")}
+    far.commit({**files, "deep/other.bin": b"other", "README.md": CARD})
+
+    with at(far.url, as_alice).load(f"hf:{NAME}") as model:
+        assert model(X).shape == (2, 3)
+    assert sorted(far.fetched()) == ["deep/net.onnx", "deep/net.weights.bin"]
 
 
 def test_weights_without_a_network_are_not_loaded(
