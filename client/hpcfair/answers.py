@@ -4,16 +4,13 @@ Numbers of cores and versions of runtimes decide nothing, so that what a login n
 compute nodes, too.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
-from hpcfair.paths import checked_name
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+from hpcfair.paths import checked_name, is_commit
 
 
 class CachedAnswer(NamedTuple):
@@ -21,11 +18,6 @@ class CachedAnswer(NamedTuple):
 
     answer: Mapping[str, Any]
     at: str
-
-
-def is_commit(revision: str | None) -> bool:
-    """Whether it is a full commit id, which always means the same files."""
-    return bool(revision and _COMMIT.fullmatch(revision))
 
 
 def request_of(hub: str, name: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,10 +43,15 @@ class Cache:
 
     Attributes:
         layers: Caches below this one, which are searched in this order after it.
+        budget_bytes: Size above which downloads remove what was used least recently; ``None``
+            without a limit.
     """
 
-    def __init__(self, root: Path, layers: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, root: Path, layers: Sequence[Path] = (), *, budget_bytes: int | None = None
+    ) -> None:
         self.root = root
+        self.budget_bytes = budget_bytes
         self.layers = tuple(Cache(folder) for folder in layers)
 
     def blob(self, sha256: str) -> Path:

@@ -2,7 +2,8 @@
 
 from typing import Literal, TypedDict, Unpack
 
-from hpcfair import machine
+from hpcfair import localcatalogue, machine
+from hpcfair.cache import Cache
 from hpcfair.transport import Transport
 from hpcfair.types import Hits, MLModelSummary
 
@@ -52,12 +53,14 @@ class Filters(TypedDict, total=False):
 
 
 def search(
-    http: Transport, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]
+    http: Transport, cache: Cache, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]
 ) -> Hits:
     """Search for models; see :meth:`Client.search`."""
+    if filters.get("target") == "auto":
+        filters["target"] = machine.target_slug(machine.describe())
+    if http.config.offline:
+        return localcatalogue.search(cache, http.config.url, query, filters, limit=limit)
     parameters: dict[str, str | int | None] = {"q": query, **filters}  # type: ignore[dict-item]
-    if parameters.get("target") == "auto":
-        parameters["target"] = machine.target_slug(machine.describe())
     items: list[MLModelSummary] = []
     cursor: str | None = None
     while True:

@@ -4,6 +4,7 @@
 ``HPCFAIR_URL``           address of the hub
 ``HPCFAIR_TOKEN``         access token
 ``HPCFAIR_CACHE``         folder of the cache
+``HPCFAIR_CACHE_BUDGET``  size above which unused files leave the cache, such as ``50GB``
 ``HPCFAIR_SITE_CACHE``    folders of caches that are only read, separated by ``:``
 ``HPCFAIR_CONFIG``        folder of ``config.json``, written by ``hpcfair login``
 ``HPCFAIR_OFFLINE``       ``1``: use the cache only, never contact the hub
@@ -20,6 +21,7 @@ only. A token is sent only to the hub that it was stored for.
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -45,6 +47,7 @@ class Config:
 
     Attributes:
         site_caches: Folders of caches below the user's, which are only read.
+        cache_budget: Bytes; ``None`` without a limit.
         doi: Address of the DOI resolver.
         signed: Whether a signature is required.
         hf_endpoint: Server of the models that are named ``hf:org/name``, with ``hf_token``.
@@ -64,6 +67,7 @@ class Config:
     hf_endpoint: str = HF_ENDPOINT
     hf_token: str | None = field(default=None, repr=False)
     site_caches: tuple[Path, ...] = ()
+    cache_budget: int | None = None
 
     @classmethod
     def read(
@@ -95,6 +99,7 @@ class Config:
             hf_endpoint=clean_url(env.get("HF_ENDPOINT") or HF_ENDPOINT),
             hf_token=clean_token(env.get("HF_TOKEN") or _stored_hf_token(env)) or None,
             site_caches=_folders(env, "HPCFAIR_SITE_CACHE"),
+            cache_budget=_bytes(env, "HPCFAIR_CACHE_BUDGET"),
         )
 
     def for_server(self, server: str) -> "Config":
@@ -215,6 +220,17 @@ def _stored_hf_token(env: Mapping[str, str]) -> str:
         return path.expanduser().read_text("utf-8")
     except (OSError, ValueError, RuntimeError):
         return ""
+
+
+def _bytes(env: Mapping[str, str], name: str) -> int | None:
+    text = env.get(name, "").strip().lower()
+    if not text:
+        return None
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?", text)
+    if match is None:
+        raise BadConfig(f"{name} is {text!r}.", "Write it like 50GB.")
+    step = 1024 if match[3] else 1000
+    return int(float(match[1]) * step ** " kmgt".index(match[2] or " "))
 
 
 def _folders(env: Mapping[str, str], name: str) -> tuple[Path, ...]:

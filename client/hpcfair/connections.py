@@ -1,7 +1,10 @@
 """Connections to hubs, by the network settings of the environment."""
 
+import os
 import platform
+import ssl
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -30,6 +33,7 @@ def open_connections(transport: httpx.BaseTransport | None) -> httpx.Client:
     try:
         return httpx.Client(
             transport=transport,
+            verify=_certificates(),
             timeout=_TIMEOUT,
             follow_redirects=True,
             headers={"User-Agent": user_agent()},
@@ -42,8 +46,21 @@ def open_connections(transport: httpx.BaseTransport | None) -> httpx.Client:
     except (OSError, ValueError, httpx.InvalidURL) as error:
         raise BadConfig(
             f"The network settings of this environment cannot be used: {error}.",
-            "Correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE or SSL_CERT_DIR.",
+            "Correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR or "
+            "REQUESTS_CA_BUNDLE.",
         ) from error
+
+
+def _certificates() -> ssl.SSLContext | bool:
+    """The authorities that REQUESTS_CA_BUNDLE names, which other clients of institutes read, unless
+    a variable of OpenSSL names some."""
+    bundle = os.environ.get("REQUESTS_CA_BUNDLE")
+    if not bundle or os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
+        return True
+    is_folder = Path(bundle).is_dir()
+    return ssl.create_default_context(
+        cafile=None if is_folder else bundle, capath=bundle if is_folder else None
+    )
 
 
 def address_at(hub: str, path: str) -> str:

@@ -17,15 +17,16 @@ from hpcfair.acceptance import EXACT
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
 from hpcfair.download import fetch_tree
-from hpcfair.errors import HubUnreachable, NoModelFile, Unavailable, Untrusted
+from hpcfair.errors import BadInput, HubUnreachable, NoModelFile, Unavailable, Untrusted
+from hpcfair.fetchedmodel import FetchedModel, Guard
 from hpcfair.formats import has_network, opener_of
-from hpcfair.hubprotocol import fetch_files, is_commit, pin, read_version
-from hpcfair.loading import FetchedModel, Guard, open_as, require_runtime
+from hpcfair.hubprotocol import fetch_files, pin, read_version
+from hpcfair.loading import open_as, require_runtime
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.localfiles import local_files
 from hpcfair.origin import ModelOrigin
 from hpcfair.originerrors import refusals_at
-from hpcfair.paths import safe_join
+from hpcfair.paths import is_commit, safe_join
 from hpcfair.precheck import network_of
 from hpcfair.resolution import Resolution, StaleAnswerWarning
 from hpcfair.runtimes import registry
@@ -55,6 +56,11 @@ def load_direct(
     """
     if form in ("model", "session"):
         require_runtime()
+    if options.get("comm") is not None:
+        raise BadInput(
+            f"{origin} is on another server, which has no collective loading.",
+            "Import it into a hub: hpcfair import.",
+        )
     guard = Guard(options.get("verify", False), options.get("signed"))
     if guard.requires_signature(hub):
         raise Untrusted(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from hpcfair.budget import enforce
 from hpcfair.cache import Cache
 from hpcfair.difference import cached_versions, local_ranges
 from hpcfair.errors import Corrupt
@@ -36,11 +37,14 @@ def fetch_tree(
             return folder
         fetched = fetch_blobs(http, cache, files, what=what)
         try:
-            return make_tree(cache, files, what=what, verified=fetched)
+            folder = make_tree(cache, files, what=what, verified=fetched)
         except Corrupt:
             # A blob was damaged on disk and has been removed.
             fetched |= fetch_blobs(http, cache, files, what=what)
-            return make_tree(cache, files, what=what, verified=fetched)
+            folder = make_tree(cache, files, what=what, verified=fetched)
+        if cache.budget_bytes is not None:
+            enforce(cache, cache.budget_bytes)
+        return folder
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:

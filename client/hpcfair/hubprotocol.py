@@ -6,7 +6,6 @@ keeps hold no token and no address that contains one.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from hpcfair.errors import Corrupt, Untrusted
 from hpcfair.localfiles import local_files
 from hpcfair.origin import ModelOrigin
 from hpcfair.originerrors import refusals_at
-from hpcfair.paths import checked_name, checked_sha256, safe_join
+from hpcfair.paths import checked_name, checked_sha256, is_commit, safe_join
 from hpcfair.progress import Meter, transferring
 from hpcfair.refusal import invalid_answer
 from hpcfair.transfer import receive
@@ -31,14 +30,8 @@ from hpcfair.types import File
 
 #: Names are checked against this folder before anything is written.
 _NOWHERE = Path()
-_OID = re.compile(r"[0-9a-f]{40}")
 #: Pages of a list of files, each of up to 1000, before the server is taken for broken.
 _MOST_PAGES = 1000
-
-
-def is_commit(revision: str | None) -> bool:
-    """Whether it is a whole commit id, whose content never changes."""
-    return bool(revision and _OID.fullmatch(revision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +166,7 @@ def _file(item: Mapping[str, Any]) -> RemoteFile:
         sha256 = checked_sha256(str(lfs["oid"])) if lfs else None
     except (KeyError, TypeError, ValueError) as error:
         raise invalid_answer(f"a file lacks {error}") from error
-    if size_bytes < 0 or not _OID.fullmatch(oid):
+    if size_bytes < 0 or not is_commit(oid):
         raise invalid_answer(f"{path[:50]!r} has no size or no id")
     return RemoteFile(_safe(path), size_bytes, oid, sha256)
 

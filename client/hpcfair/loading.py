@@ -2,76 +2,43 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from hpcfair import hints
+from hpcfair import collective, filesystem, hints
 from hpcfair.acceptance import EXACT, Acceptance
-from hpcfair.answers import is_commit
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import MissingPackage, NotSupported, Untrusted
-from hpcfair.formats import ONNX_RUNTIME, opener_of
+from hpcfair.fetchedmodel import DEFAULT_GUARD, FetchedModel, Guard
+from hpcfair.formats import ONNX_RUNTIME
 from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
+from hpcfair.host import Host, common_host
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.paths import safe_join
 from hpcfair.recordaccess import RecordAccess
+from hpcfair.paths import is_commit, safe_join
+from hpcfair.record import record
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.revision import revision as revision_of
 from hpcfair.runtimes import registry
-from hpcfair.runtimes.base import Options, Runtime
+from hpcfair.runtimes.base import Runtime
 from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """Protection against what is loaded: see the arguments of :meth:`hpcfair.Client.load`."""
-
-    verify: bool = False
-    signed: bool | None = None
-
-    def requires_signature(self, http: Transport) -> bool:
-        """Whether unsigned files are refused."""
-        return http.config.signed if self.signed is None else self.signed
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedModel:
-    """The verified files of a build or of a published network, not opened.
-
-    Attributes:
-        path: The file that the runtime opens.
-        signed_by: Signature of the hub; ``None`` if there is none.
-    """
-
-    resolution: Resolution
-    path: Path
-    signed_by: trust.ValidSignature | None
-
-    @property
-    def runtime(self) -> str:
-        """Name of the runtime that opens it."""
-        build = self.resolution.build
-        return build.runtime if build else opener_of(self.path).runtime
-
-    @property
-    def options(self) -> Options:
-        """The runtime options that the hub measured, or the defaults."""
-        build = self.resolution.build
-        return build.runtime_options if build else opener_of(self.path).default
-
-
 def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: LoadOptions) -> Any:
     """Load a model in one of its forms; see :meth:`hpcfair.Client.load`."""
+    comm = options.get("comm")
+    host = Host.here() if comm is None else common_host(comm.allgather(Host.here()))
     if form in ("model", "session"):
-        require_runtime()
+        require_runtime(host)
     guard = Guard(options.get("verify", False), options.get("signed"))
-    model = fetch(
+    choose = partial(
+        fetch,
         http,
         cache,
         name,
@@ -80,8 +47,11 @@ def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: L
         acceptance=Acceptance.of(options.get("tolerance"), options.get("min_accuracy")),
         scenario=checked_scenario(options.get("scenario", SINGLE_STREAM)),
         guard=guard,
+        host=host,
     )
-    hints.show_hint(http.config.url, model.resolution)
+    model = choose() if comm is None else _fetch_together(comm, cache, choose)
+    if comm is None or comm.Get_rank() == 0:
+        hints.show_hint(http.config.url, model.resolution)
     if form == "torch":
         return _torch_module(http, cache, model, guard)
     return open_as(http, cache, model, form, options)
@@ -110,7 +80,7 @@ def open_as(
             )
 
 
-def fetch(
+def fetch(  # noqa: PLR0913 - each is a decision of its own
     http: Transport,
     cache: Cache,
     name: str,
@@ -119,7 +89,8 @@ def fetch(
     target: str | None = "auto",
     acceptance: Acceptance = EXACT,
     scenario: Scenario = SINGLE_STREAM,
-    guard: Guard = Guard(),
+    guard: Guard = DEFAULT_GUARD,
+    host: Host | None = None,
 ) -> FetchedModel:
     """Choose, download and verify the files of the best build; opens nothing."""
     resolution = resolve(
@@ -131,6 +102,7 @@ def fetch(
         acceptance=acceptance,
         scenario=scenario,
         renew=guard.verify,
+        host=host,
     )
     if resolution.build is None and target is not None:
         warnings.warn(
@@ -144,6 +116,16 @@ def fetch(
     # A required signature is worth no more than the digests of the files that are opened.
     folder = fetch_tree(http, cache, resolution.files, what=name, verify=guard.verify or required)
     return FetchedModel(resolution, safe_join(folder, resolution.entry_point), signature)
+
+
+def _fetch_together(
+    comm: collective.Communicator, cache: Cache, choose: Callable[[], FetchedModel]
+) -> FetchedModel:
+    """The model that rank 0 fetches, in the cache of each rank."""
+    model = collective.once(comm, choose)
+    resolution = model.resolution
+    folder = collective.share_tree(comm, cache, resolution.files, what=resolution.name)
+    return replace(model, path=safe_join(folder, resolution.entry_point))
 
 
 def load(
@@ -167,6 +149,7 @@ def load(
 
 def _opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:
     """Opens a fetched model each time it is called."""
+    filesystem.read_ahead(model.files, filesystem.magic_of(model.path))
     open_build = registry.open_isolated if isolated else registry.open
     return partial(open_build, model.runtime, model.path, model.options)
 
@@ -180,9 +163,9 @@ def _native_session(model: FetchedModel) -> Any:
     return session
 
 
-def require_runtime() -> None:
-    """Raise MissingPackage if nothing can be opened here."""
-    if not registry.installed():
+def require_runtime(host: Host | None = None) -> None:
+    """Raise MissingPackage if nothing can be opened there; by default, on this machine."""
+    if not (host or Host.here()).runtimes:
         raise MissingPackage(
             "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
         )

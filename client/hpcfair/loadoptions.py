@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, get_args
 
+from hpcfair.collective import Communicator
 from hpcfair.errors import BadInput
 from hpcfair.precisions import Tolerance
 from hpcfair.scenarios import Scenario
@@ -33,6 +34,9 @@ class LoadOptions(TypedDict, total=False):
             Default: unless ``taskset`` or the like restricted it; ``True``: also then.
         signed: Refuse what the hub did not sign; default: ``HPCFAIR_SIGNED``.
         isolated: Run in a child process without network and without your files (Linux).
+        comm: Communicator of a parallel job, such as ``mpi4py.MPI.COMM_WORLD``: all its ranks load
+            at once, one asks the hub and reads, and a build is chosen that runs on all. See
+            :class:`hpcfair.collective.Communicator`.
     """
 
     revision: str | None
@@ -44,6 +48,7 @@ class LoadOptions(TypedDict, total=False):
     place_caller: bool | None
     signed: bool | None
     isolated: bool
+    comm: Communicator | None
 
 
 def check_options(form: str, options: Mapping[str, Any]) -> None:
@@ -58,5 +63,7 @@ def check_options(form: str, options: Mapping[str, Any]) -> None:
         raise TypeError(f"load() has no argument {unknown!r}; it has as_, {names}")
     if form not in get_args(LoadForm):
         raise BadInput(f"There is no form {form!r}.", f"Choose of {', '.join(get_args(LoadForm))}.")
+    if options.get("comm") is not None and form == "torch":
+        raise BadInput("PyTorch modules are not loaded with comm.", "Use as_='onnx' or 'path'.")
     if options.get("isolated") and form != "model":
         raise BadInput("isolated=True runs a model elsewhere, so only as_='model' is possible.")

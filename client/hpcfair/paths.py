@@ -8,6 +8,7 @@ from pathlib import Path
 from hpcfair.errors import BadInput, UnsafePath
 
 _MAX_PATH = 1024
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MLMODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 # On Windows, device names refer to devices in every folder, with any extension.
@@ -49,6 +50,11 @@ def safe_join(folder: Path, path: str) -> Path:
 def is_sha256(digest: str) -> bool:
     """Whether it is 64 lower-case hexadecimal digits."""
     return bool(_SHA256.fullmatch(digest))
+
+
+def is_commit(revision: str | None) -> bool:
+    """Whether it is a whole commit id, which always means the same files."""
+    return bool(revision and _COMMIT.fullmatch(revision))
 
 
 def checked_sha256(digest: str) -> str:

@@ -11,8 +11,8 @@ from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.errors import BadInput, HubUnreachable, Unavailable
 from hpcfair.fromjson import FromJson
+from hpcfair.host import Host
 from hpcfair.mlmodel import address
-from hpcfair.runtimes import registry
 from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
@@ -114,7 +114,7 @@ class Resolution:
         )
 
 
-def resolve(
+def resolve(  # noqa: PLR0913 - each is a decision of its own
     http: Transport,
     cache: Cache,
     name: str,
@@ -124,6 +124,7 @@ def resolve(
     acceptance: Acceptance = EXACT,
     scenario: Scenario = SINGLE_STREAM,
     renew: bool = False,
+    host: Host | None = None,
 ) -> Resolution:
     """Request the best build. If the hub is unreachable, use its last answer to the same request,
     or one for another machine whose build runs on this one.
@@ -131,6 +132,7 @@ def resolve(
     Args:
         revision: For a commit id whose build is in the cache, the hub is not asked.
         renew: Ask the hub also then.
+        host: What the build is to run on; default: this machine.
         target: ``auto``, another target that this machine supports, or ``None`` for the published
             model.
 
@@ -139,7 +141,8 @@ def resolve(
         ModelNotFound, RevisionNotFound: see the classes.
         HubUnreachable: the hub does not answer, and there is no earlier answer.
     """
-    here = machine.describe()
+    host = host or Host.here()
+    here = host.machine
     requested = _target(here, target)
     features = here.features if target == "auto" else requested.features
     body = {
@@ -149,7 +152,7 @@ def resolve(
         **({} if scenario == SINGLE_STREAM else {"scenario": scenario}),
         "machine": _machine(here, features),
         # Without a runtime, only the published model can be the answer.
-        "runtimes": {} if target is None else registry.installed(),
+        "runtimes": {} if target is None else dict(host.runtimes),
     }
     request = answers.request_of(http.config.url, name, body)
     read = partial(

@@ -1,6 +1,7 @@
 """Maintenance of the cache: listing, pruning, verifying."""
 
 import contextlib
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -12,18 +13,26 @@ from hpcfair.digest import sha256_of_file
 from hpcfair.tree import damaged_files, read_states
 from hpcfair.types import File
 
+#: File in a tree that the user wants to keep.
+_PIN = "pinned"
 #: Interrupted downloads are kept this long.
 _REST_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The files of a build or revision in the cache; ``used_at`` in seconds since the epoch."""
+    """The files of a build or revision in the cache.
+
+    Attributes:
+        used_at: Last use in seconds since the epoch, to the hour.
+        is_pinned: Whether it is kept until it is unpinned.
+    """
 
     id: str
     what: str
     files: tuple[File, ...]
     used_at: float
+    is_pinned: bool = False
 
     @property
     def size_bytes(self) -> int:
@@ -45,8 +54,32 @@ def entries(cache: Cache) -> list[Entry]:
         what, states = read_states(tree)
         files = tuple(File(path, stamp[0], stamp[1]) for path, stamp in states.items())
         with contextlib.suppress(OSError):
-            trees.append(Entry(tree.name, what, files, tree.stat().st_mtime))
+            is_pinned = (tree / _PIN).exists()
+            trees.append(Entry(tree.name, what, files, tree.stat().st_mtime, is_pinned))
     return sorted(trees, key=lambda entry: entry.used_at, reverse=True)
+
+
+def pin(cache: Cache, what: str, *, is_pinned: bool = True) -> int:
+    """Keep the builds and revisions of a model until they are unpinned. Returns their number."""
+    named = [entry for entry in entries(cache) if entry.what == what]
+    for entry in named:
+        mark = cache.tree(entry.id) / _PIN
+        used = (entry.used_at, entry.used_at)
+        if is_pinned:
+            mark.touch()
+        else:
+            mark.unlink(missing_ok=True)
+        os.utime(cache.tree(entry.id), used)
+    return len(named)
+
+
+def remove(cache: Cache, entry: Entry) -> None:
+    """Remove a build or revision, and what only it needs."""
+    _remove_tree(cache, entry.id)
+    digests = {file.sha256 for other in entries(cache) for file in other.files}
+    for file in entry.files:
+        if file.sha256 not in digests:
+            cache.drop_blob(file.sha256)
 
 
 def size_bytes(cache: Cache) -> int:
@@ -61,10 +94,12 @@ def size_bytes(cache: Cache) -> int:
 
 
 def prune(cache: Cache, *, unused_s: float) -> Removed:
-    """Remove what was not loaded for ``unused_s`` seconds, and abandoned downloads."""
+    """Remove what was not loaded for ``unused_s`` seconds and is not pinned, and abandoned
+    downloads."""
     before = size_bytes(cache)
     now = time.time()
-    stale = [entry for entry in entries(cache) if now - entry.used_at >= unused_s]
+    unpinned = [entry for entry in entries(cache) if not entry.is_pinned]
+    stale = [entry for entry in unpinned if now - entry.used_at >= unused_s]
     for entry in stale:
         _remove_tree(cache, entry.id)
     digests = {file.sha256 for entry in entries(cache) for file in entry.files}

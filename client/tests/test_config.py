@@ -18,6 +18,22 @@ def test_without_any_setting_the_hub_is_this_machine() -> None:
     assert (config.url, config.token, config.offline) == (DEFAULT_URL, None, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "size"), [("50GB", 50 * 10**9), ("1.5 TiB", 3 * 2**39), ("700", 700), ("", None)]
+)
+def test_a_budget_is_a_size(text: str, size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPCFAIR_CACHE_BUDGET", text)
+
+    assert Config.read().cache_budget == size
+
+
+def test_a_budget_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPCFAIR_CACHE_BUDGET", "half of it")
+
+    with pytest.raises(BadConfig, match="HPCFAIR_CACHE_BUDGET"):
+        Config.read()
+
+
 def test_arguments_beat_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPCFAIR_URL", HUB)
     monkeypatch.setenv("HPCFAIR_TOKEN", "hpf_environment")

@@ -71,7 +71,7 @@ COMMANDS = [
     "run-on cpu lab/tiny --input {}/x.npy",
 ]
 #: Commands that need this machine only.
-LOCAL = {"logout", "targets detect", "cache list", "cache prune", "cache verify"}
+LOCAL = {"logout", "targets detect", "cache list", "cache pin", "cache prune", "cache verify"}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from hpcfair import machine
 from hpcfair.cache import Cache
 from hpcfair.client import Client
-from hpcfair.config import Config
+from hpcfair.config import Config, config_file, keep_token
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadConfig, StorageFailed
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -235,3 +235,22 @@ def test_a_cache_that_cannot_be_written_names_its_variable(
 
     with pytest.raises(StorageFailed, match="HPCFAIR_CACHE"):
         client.load("lab/tiny", revision=oid)
+
+
+def test_no_secret_is_in_the_cache(
+    hub: Any, resolution: dict[str, Any], oid: str, config: Config
+) -> None:
+    hub.on("GET", "/api/v1/whoami", {"name": "alice"})
+    secret = "hpf_" + "s3cret" * 5
+
+    with Client(config=replace(config, token=secret, keys=None), transport=hub) as client:
+        keep_token(config.url, secret)
+        client.whoami()
+        client.load("lab/tiny", revision=oid)
+
+    files = [path for path in config.cache.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if secret.encode() in path.read_bytes()]
+    assert not [path for path in files if b"Authorization" in path.read_bytes()]
+    assert secret in config_file().read_text()
+    assert not config_file().is_relative_to(config.cache)

@@ -89,3 +89,49 @@ def test_verify_names_and_removes_a_damaged_blob(cache: Cache) -> None:
 
     assert upkeep.verify(cache) == [f"blob {digest}"]
     assert not blob.exists()
+
+
+def test_what_is_pinned_is_not_pruned(cache: Cache) -> None:
+    assert upkeep.pin(cache, "lab/old") == 1
+    assert upkeep.pin(cache, "lab/absent") == 0
+
+    upkeep.prune(cache, unused_s=DAY_S)
+
+    pinned = {entry.what: entry.is_pinned for entry in upkeep.entries(cache)}
+    assert pinned == {"lab/new": False, "lab/old": True}
+    upkeep.pin(cache, "lab/old", is_pinned=False)
+    assert upkeep.prune(cache, unused_s=DAY_S).entries == 1
+
+
+def test_a_budget_removes_what_was_used_least_recently(
+    hub: Any, http: Transport, config: Config
+) -> None:
+    cache, limited = Cache(config.cache), Cache(config.cache, budget_bytes=100_000)
+    now = time.time()
+    for age, name in enumerate(("lab/a", "lab/b", "lab/c", "lab/d")):
+        file = File.from_json(hub.keep(name.encode() * 6000, "model.onnx"))
+        fetch_tree(http, cache, [file], what=name)
+        (entry,) = [each for each in upkeep.entries(limited) if each.what == name]
+        os.utime(limited.tree(entry.id), (now, now - (9 - age) * DAY_S))
+    assert upkeep.size_bytes(limited) > 100_000
+    upkeep.pin(limited, "lab/a")
+
+    last = File.from_json(hub.keep(b"new" * 10_000, "model.onnx"))
+    folder = fetch_tree(http, limited, [last], what="lab/new")
+
+    assert upkeep.size_bytes(limited) <= 100_000
+    # The pinned one stays, and so does what is used now.
+    assert [each.what for each in upkeep.entries(limited)] == ["lab/new", "lab/d", "lab/a"]
+    assert (folder / "model.onnx").read_bytes() == b"new" * 10_000
+
+
+def test_a_budget_removes_nothing_that_may_be_in_use(
+    hub: Any, http: Transport, config: Config
+) -> None:
+    limited = Cache(config.cache, budget_bytes=1)
+
+    for name in ("lab/a", "lab/b"):
+        file = File.from_json(hub.keep(name.encode(), "model.onnx"))
+        fetch_tree(http, limited, [file], what=name)
+
+    assert len(upkeep.entries(limited)) == 2

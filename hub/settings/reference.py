@@ -85,6 +85,12 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
         ("HPCFAIR_TOKEN", "text", "that of `hpcfair login`", "Access token."),
         ("HPCFAIR_CACHE", "folder", "the user's cache folder", "Folder of downloaded files."),
         (
+            "HPCFAIR_CACHE_BUDGET",
+            "size",
+            "none",
+            "Size above which downloads remove what was used least recently, such as `50GB`.",
+        ),
+        (
             "HPCFAIR_SITE_CACHE",
             "folders",
             "none",

@@ -25,14 +25,27 @@ CLIENTS = Environments(
             "datasets==5.2.0",
             "numpy>=2",
         ),
+        # For ranks that run our client, from its source.
+        "mpi": (
+            "mpi4py==4.1.2",
+            "mpich==5.0.2",
+            "httpx>=0.28",
+            "numpy>=2",
+            "nvidia-ml-py>=13",
+            "platformdirs>=4",
+            "PyYAML>=6",
+            "rich>=15",
+            "typer>=0.29",
+        ),
     },
 )
+SCRIPTS = Path(__file__).parent / "scripts"
 command = CLIENTS.run
 
 
 def run(name: str, script: str, *arguments: str, **environment: str) -> str:
     """Run ``scripts/<script>.py`` in the environment ``name``: see :meth:`Environments.run`."""
-    path = Path(__file__).parent / "scripts" / f"{script}.py"
+    path = SCRIPTS / f"{script}.py"
     return command(name, "python", str(path), *arguments, **environment)
 
 

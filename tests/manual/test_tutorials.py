@@ -38,6 +38,7 @@ _ELSEWHERE = {
     "docs/howto/import.md": "tests/contract/test_import.py",
     "docs/howto/foreign-profiles.md": "client/tests/test_importedprofile.py",
     "docs/howto/save.md": "client/tests/test_exporter_contract.py",
+    "docs/howto/hpc.md": "client/tests/test_collective.py",
     "docs/howto/graph.md": "client/tests/test_topology.py",
     "docs/tuning.md": "client/tests/test_placement_recipe.py",
     "docs/huggingface.md": "tests/clients/test_versions.py",

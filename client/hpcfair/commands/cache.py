@@ -8,6 +8,7 @@ import typer
 from hpcfair import upkeep
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say, size
+from hpcfair.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True, help="The files kept on this machine.")
 
@@ -53,6 +54,23 @@ def prune(
         emit_json(removed)
     else:
         say(f"Removed {removed.entries} builds or revisions, {size(removed.size_bytes)}.")
+
+
+@app.command()
+def pin(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="namespace/name, as `hpcfair cache list` shows it.")],
+    is_removed: Annotated[bool, typer.Option("--remove", help="Unpin it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Keep what is cached of a model: neither prune nor the budget removes it."""
+    count = upkeep.pin(client_of(context).cache, name, is_pinned=not is_removed)
+    if not count:
+        raise NotFound(f"Nothing of {name} is in the cache.", code="not_cached")
+    if as_json:
+        emit_json({"name": name, "entries": count, "pinned": not is_removed})
+    else:
+        say(f"{'Unpinned' if is_removed else 'Pinned'} {count} builds or revisions of {name}.")
 
 
 @app.command()

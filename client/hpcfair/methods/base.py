@@ -23,7 +23,9 @@ class BaseClient:
     ) -> None:
         self.config = config or Config.read(url, token)
         self.http = Transport(self.config, transport=transport)
-        self.cache = Cache(self.config.cache, self.config.site_caches)
+        self.cache = Cache(
+            self.config.cache, self.config.site_caches, budget_bytes=self.config.cache_budget
+        )
 
     def __enter__(self) -> Self:
         return self

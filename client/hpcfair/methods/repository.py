@@ -43,11 +43,14 @@ class RepositoryMethods(BaseClient):
                 is this machine's; see :class:`hpcfair.catalogue.Filters`. ``sort`` is one of
                 :data:`hpcfair.catalogue.Sort`, such as ``latency`` or ``downloads``.
 
+        With ``HPCFAIR_OFFLINE``, the models that can be loaded from the cache are searched.
+
         Raises:
             Invalid: the query is malformed, or has a filter, target or class that the hub does not
                 know; the message suggests a correction.
+            BadInput: without the hub, the same, or the query needs the hub.
         """
-        return catalogue.search(self.http, query, limit=limit, **filters)
+        return catalogue.search(self.http, self.cache, query, limit=limit, **filters)
 
     def info(self, name: str) -> MLModel:
         """Everything that the hub states about a model."""

@@ -59,7 +59,8 @@ class ResultMethods(BaseClient):
 
                 The last two ignore target, limits and scenario.
             how: ``revision``, ``target``, ``tolerance``, ``min_accuracy``, ``scenario``,
-                ``verify``, ``place_caller``, ``signed``, ``isolated``: see :class:`LoadOptions`.
+                ``verify``, ``place_caller``, ``signed``, ``isolated``, ``comm``:
+                see :class:`LoadOptions`.
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn, Corrupt: as the classes say.
@@ -76,7 +77,9 @@ class ResultMethods(BaseClient):
             origin = origin_of(name, self.config, how.get("revision"))
             return load_direct(self.http, self.cache, origin, as_, how)
         revision = how.get("revision")
-        http, cache, name, how["revision"] = source_of(self.http, self.cache, name, revision)
+        http, cache, name, how["revision"] = source_of(
+            self.http, self.cache, name, revision, comm=how.get("comm")
+        )
         return loading.load_as(http, cache, name, as_, how)
 
     def resolve(

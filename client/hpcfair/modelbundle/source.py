@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from hpcfair import pid
 from hpcfair.cache import Cache
+from hpcfair.collective import Communicator, once
 from hpcfair.config import Config
 from hpcfair.modelbundle import oci
 from hpcfair.modelbundle.answers import BundleTransport
@@ -42,11 +43,19 @@ def is_bundle(name: str) -> bool:
     return name.endswith((SUFFIX, oci.SUFFIX))
 
 
-def source_of(http: Transport, cache: Cache, name: str, revision: str | None = None) -> Source:
+def source_of(
+    http: Transport,
+    cache: Cache,
+    name: str,
+    revision: str | None = None,
+    *,
+    comm: Communicator | None = None,
+) -> Source:
     """Verify and open a bundle, or resolve a name at the hub.
 
     Args:
         name: Path of a bundle, ``namespace/name``, or a persistent identifier.
+        comm: Of ranks that do so at once: one of them asks the hub.
 
     Raises:
         Corrupt: the bundle was changed.
@@ -54,7 +63,8 @@ def source_of(http: Transport, cache: Cache, name: str, revision: str | None = N
         NotFound, BadInput, HubUnreachable: as :func:`hpcfair.pid.locate`.
     """
     if not is_bundle(name):
-        return Source(http, cache, *pid.locate(http, cache, name, revision))
+        located = once(comm, lambda: pid.locate(http, cache, name, revision))
+        return Source(http, cache, *located)
     bundle = ModelBundle(Path(name))
     connection = _connection(http.config, bundle)
     return Source(connection, _BundleCache(cache.root), bundle.name, revision or bundle.revision)

@@ -27,8 +27,9 @@ from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.best import FasterBuild
 from registry.selectors.results.resolution import resolve
+from registry.selectors.search.summary import Summary
 from registry.services.people.usertarget import usertarget_note
-from registry.states import ToleranceClass
+from registry.states import ArchitectureClass, ToleranceClass
 
 LIMITS_EXAMPLE = {"tolerance": "int8"}
 LOOSER_EXAMPLE = {
@@ -72,6 +73,21 @@ class ResolveSerializer(AcceptanceSerializer):
     runtimes = serializers.DictField(
         child=serializers.CharField(max_length=100),
         help_text="Versions of installed runtimes, by name. Empty: resolve to the plain model.",
+    )
+
+
+class ModelFactsSerializer(serializers.Serializer[Any]):
+    """What searches without the hub need to know of the model."""
+
+    title = serializers.CharField(source="mlmodel.title", allow_blank=True)
+    description = serializers.CharField(source="mlmodel.description", allow_blank=True)
+    license = serializers.CharField(source="mlmodel.license", allow_blank=True)
+    task = serializers.CharField(source="mlmodel.task", allow_blank=True)
+    library = serializers.CharField(source="mlmodel.library", allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    parameters = serializers.IntegerField(allow_null=True)
+    architecture_class = serializers.ChoiceField(
+        ArchitectureClass.choices, source="graph.architecture_class"
     )
 
 
@@ -119,6 +135,16 @@ class LooserSerializer(serializers.Serializer[Any]):
         "record_id": BUILD_EXAMPLE["record_id"],
         "attestation": ENVELOPE_EXAMPLE,
         "model_file": "model.onnx",
+        "model": {
+            "title": "Galaxy CNN",
+            "description": "Sorts galaxies by shape.",
+            "license": "Apache-2.0",
+            "task": "image-classification",
+            "library": "onnx",
+            "tags": ["astronomy"],
+            "parameters": 1_204_554,
+            "architecture_class": "residual-cnn",
+        },
     }
 )
 class ResolutionSerializer(serializers.Serializer[Any]):
@@ -137,6 +163,7 @@ class ResolutionSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Signed statement on the build; null if there is none."
     )
     model_file = serializers.CharField(help_text="Path of the published network in the revision.")
+    model = ModelFactsSerializer()
 
 
 class ResolveView(ApiView):
@@ -192,6 +219,7 @@ class ResolveView(ApiView):
                 "record_id": chosen.record_id if chosen else None,
                 "attestation": chosen.envelope if chosen else None,
                 "model_file": answer.graph.path,
+                "model": ModelFactsSerializer(Summary(mlmodel, revision, answer.graph, {})).data,
             }
         )
 
