@@ -36,7 +36,7 @@ class Communicator(Protocol):
         """The object of the rank ``root``, on all ranks."""
         ...
 
-    def allgather(self, sendobj: Any) -> list[Any]:
+    def allgather(self, obj: Any, /) -> list[Any]:
         """The objects of all ranks in their order, on all ranks."""
         ...
 
