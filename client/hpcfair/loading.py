@@ -17,10 +17,8 @@ from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
 from hpcfair.host import Host, common_host
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions
-from hpcfair.paths import safe_join
-from hpcfair.recordaccess import RecordAccess
 from hpcfair.paths import is_commit, safe_join
-from hpcfair.record import record
+from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.revision import revision as revision_of
 from hpcfair.runtimes import registry
