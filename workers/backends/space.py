@@ -35,8 +35,9 @@ def takes_float32(network: Network) -> bool:
 def may_shuffle_channels(network: Network) -> bool:
     """Whether operators allow channel shuffles before convolutions: a transposition between two
     reshapes. Attention and detectors have transpositions for other purposes."""
-    operators = network.operators
-    shuffles = operators.get("Reshape", 0) > operators.get("Transpose", 0) > 0
+    operators, pads = network.operators, _computed_pads(network)
+    transpositions = operators.get("Transpose", 0) - pads
+    shuffles = operators.get("Reshape", 0) - 2 * pads > transpositions > 0
     return shuffles and "Conv" in operators and not attends(network)
 
 
@@ -45,7 +46,14 @@ def may_concatenate_channels(network: Network) -> bool:
     computed shapes, and of decoders behind each upsampling are other ones."""
     operators = network.operators
     others = sum(operators.get(name, 0) for name in ("Shape", *_UPSAMPLING))
+    others += _computed_pads(network)
     return operators.get("Concat", 0) > others and "Conv" in operators and not attends(network)
+
+
+def _computed_pads(network: Network) -> int:
+    """Number of pads that start from a filled tensor, as the older exporter of PyTorch writes them.
+    For each, it concatenates and transposes once and reshapes twice."""
+    return min(network.operators.get(name, 0) for name in ("ConstantOfShape", "Pad"))
 
 
 def attends(network: Network) -> bool:

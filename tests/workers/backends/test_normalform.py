@@ -130,6 +130,23 @@ def test_sizes_that_do_not_depend_on_an_input_are_constant(tmp_path: Path) -> No
     assert pad.op_type == "Pad"
 
 
+def test_a_mask_stays_finite_in_bfloat16(tmp_path: Path) -> None:
+    lowest = numpy_helper.from_array(np.full((1, 4), np.finfo(np.float32).min, np.float32), "mask")
+    nodes = [
+        helper.make_node("Add", ["x", "mask"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["y"]),
+    ]
+    model = graphs.model_of(nodes, opset=17)
+    model.graph.initializer.append(lowest)
+    form = normalised(networks.write(model, tmp_path / "model"), tmp_path / "normal")
+    assert form["steps"] == ["lowest"]
+    (mask,) = onnx.load(tmp_path / "normal" / form["path"]).graph.initializer
+    value = float(numpy_helper.to_array(mask)[0, 0])
+    # The upper half of a float32 is a bfloat16.
+    assert np.float32(value).tobytes()[:2] == bytes(2)
+    assert -np.inf < value < -3.3e38
+
+
 def test_sizes_that_no_longer_hold_are_dropped(tmp_path: Path) -> None:
     model = networks.mlp()
     stale = helper.make_tensor_value_info("sum0", TensorProto.FLOAT, [7, 9])

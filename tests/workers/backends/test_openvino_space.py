@@ -92,6 +92,8 @@ def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: 
         # A detector: each head is transposed and reshaped.
         {"Conv": 40, "Transpose": 12, "Reshape": 12},
         {"Conv": 4, "Reshape": 2},
+        # Pads that PyTorch's older exporter computes.
+        {"Conv": 10, "ConstantOfShape": 4, "Concat": 4, "Reshape": 8, "Transpose": 4, "Pad": 4},
     ],
 )
 def test_networks_without_channel_shuffles_are_not_rewritten(

@@ -17,6 +17,7 @@ from workers.backends.normalform.annotations import clear_annotations, drop_anno
 from workers.backends.normalform.check import Published, Unequal
 from workers.backends.normalform.constants import fold_constants
 from workers.backends.normalform.functions import inline_functions
+from workers.backends.normalform.lowest import count_lowest, raise_lowest
 from workers.backends.normalform.opset import raise_opset
 from workers.backends.normalform.pools import fit_pools
 from workers.backends.onnxruntime.files import refuse_large
@@ -34,6 +35,7 @@ _STEPS: dict[str, Callable[[onnx.ModelProto], onnx.ModelProto]] = {
     "opset": raise_opset,
     "constants": fold_constants,
     "pools": fit_pools,
+    "lowest": raise_lowest,
 }
 
 
@@ -113,8 +115,8 @@ def _normalised(network: Network, out: Path) -> _Attempt:
 
 
 def _content(model: onnx.ModelProto) -> tuple[Any, ...]:
-    """What backends read of a model, to compare: not the names of nodes and the order of
-    constants."""
+    """What backends read of a model, to compare: not the names of nodes, the order of constants and
+    values that no step changes."""
     nodes = []
     for node in model.graph.node:
         copy = onnx.NodeProto.FromString(node.SerializeToString(deterministic=True))
@@ -125,7 +127,7 @@ def _content(model: onnx.ModelProto) -> tuple[Any, ...]:
     values = sorted(value.name for value in model.graph.value_info)
     opsets = sorted((opset.domain, opset.version) for opset in model.opset_import)
     inputs = [value.name for value in model.graph.input]
-    constants = sorted(tensor.name for tensor in model.graph.initializer)
+    constants = sorted((tensor.name, count_lowest(tensor)) for tensor in model.graph.initializer)
     return nodes, values, opsets, inputs, constants, len(model.functions)
 
 
