@@ -269,6 +269,29 @@ def test_bfloat16_is_tried_where_the_processor_computes_in_it(tmp_path: Path) ->
     assert backend.space(network, target_with("amx_bf16")).size == 2 * plain.size
 
 
+def test_a_cast_does_not_forbid_autocast() -> None:
+    import torch  # noqa: PLC0415
+
+    from workers.backends.torch.compile import drop_assertions  # noqa: PLC0415
+
+    class Casting(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = torch.nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.dense(x).to(torch.float32)
+
+    x = torch.randn(2, 4)
+    program = torch.export.export(Casting(), (x,))
+    with torch.autocast("cpu", torch.bfloat16):
+        with pytest.raises(AssertionError, match="dtype mismatch"):
+            torch.export.export(program.module(), (x,))
+        drop_assertions(program)
+        reduced = torch.export.export(program.module(), (x,)).module()(x)
+    torch.testing.assert_close(reduced, program.module()(x), atol=0.05, rtol=0.05)
+
+
 def test_the_space_is_known_without_pytorch() -> None:
     code = (
         "import sys; from workers.backends.torch.backend import TorchBackend as B\n"
