@@ -1,5 +1,6 @@
 """Ranks that load together: one asks and reads, and no error leaves one waiting."""
 
+import pickle
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ class Threads:
 
     def __init__(self) -> None:
         self.barrier = threading.Barrier(RANKS, timeout=20)
-        self.objects: list[Any] = [None] * RANKS
+        self.objects = [b""] * RANKS
 
 
 @dataclass
@@ -39,9 +40,10 @@ class Rank:
         return self.number
 
     def allgather(self, sendobj: Any) -> list[Any]:
-        self.world.objects[self.number] = sendobj
+        # As by MPI, what arrives is a copy.
+        self.world.objects[self.number] = pickle.dumps(sendobj)
         self.world.barrier.wait()
-        objects = list(self.world.objects)
+        objects = [pickle.loads(each) for each in self.world.objects]  # noqa: S301
         self.world.barrier.wait()
         return objects
 

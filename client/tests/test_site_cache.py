@@ -85,6 +85,19 @@ def test_a_hit_in_the_users_own_cache_asks_nothing_and_writes_nothing(
     assert states(site) == before
 
 
+def test_files_of_a_commit_that_are_cached_are_copied_without_a_request(
+    client: Client, hub: Any, config: Config, oid: str, tmp_path: Path
+) -> None:
+    files = [hub.keep(b"card", "README.md"), hub.keep(b"graph", "model.onnx")]
+    hub.on("GET", f"/api/v1/models/lab/tiny/revisions/{oid}", {"oid": oid, "files": files})
+    client.reuse("lab/tiny", revision=oid)
+
+    offline = Client(config=replace(config, offline=True), transport=NoNetwork())
+    offline.pull("lab/tiny", tmp_path / "copy", revision=oid)
+
+    assert (tmp_path / "copy" / "model.onnx").read_bytes() == b"graph"
+
+
 def test_the_answer_of_a_login_node_serves_nodes_with_other_cores(
     user: Config, oid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

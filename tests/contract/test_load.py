@@ -99,8 +99,12 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_co
     assert cache.blob(digest).read_bytes() == data
 
     config = dataclasses.replace(as_alice.config, offline=True)
-    with Client(config=config) as offline, pytest.warns(StaleAnswerWarning):
-        np.testing.assert_allclose(offline.load(NAME, target=None)(X), Y)
+    with Client(config=config) as offline:
+        with pytest.warns(StaleAnswerWarning):
+            model = offline.load(NAME, target=None)
+        np.testing.assert_allclose(model(X), Y)
+        (hit,) = offline.search('license:apache-2.0 signature:"float32[2,4]"')
+        assert (hit.name, hit.parameters, hit.revision) == (NAME, 12, tiny)
 
 
 @needs("ai_edge_litert")
