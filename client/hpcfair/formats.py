@@ -139,6 +139,14 @@ FORMATS: Final[tuple[FileFormat, ...]] = (
     TORCH_EXPORT,
     FileFormat("coreml", (".mlmodel", ".mlpackage"), "network", libraries=("coreml",)),
 )
+#: Files in the top folder of a model that prepare its inputs and describe its outputs, as
+#: ``transformers`` names them. They hold data only.
+COMPANIONS: Final = (
+    *("config.json", "generation_config.json", "preprocessor_config.json", "processor_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "vocab.txt", "merges.txt", "normalizer.json", "tokenizer.model"),
+    *("spiece.model", "sentencepiece.bpe.model", "chat_template.jinja", "chat_template.json"),
+)
 #: First bytes of files that are mistaken for networks, with what such a file is.
 _MISTAKEN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file it points to"),

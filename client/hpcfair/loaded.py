@@ -49,6 +49,7 @@ class Loaded:
         path: Path,
         open_build: Callable[[], Runtime],
         records: RecordAccess,
+        fetch_companions: Callable[[], Path | None],
         *,
         place_caller: bool | None = None,
         signed_by: trust.ValidSignature | None = None,
@@ -67,6 +68,7 @@ class Loaded:
         self._streams: Streams | None = None
         self._is_closed = False
         self._records = records
+        self._fetch_companions = fetch_companions
         self._placement = (
             None
             if place_caller is False
@@ -165,6 +167,17 @@ class Loaded:
             if self._streams is None:
                 self._streams = Streams(lambda: copy_of(self._runtime, self._open_build), streams)
         return self._streams.map(batches)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder with the files of the tokeniser or preprocessor and the configuration;
+        ``None`` if the model has none. They are fetched on first use.
+
+        ``transformers.AutoTokenizer.from_pretrained(m.folder)`` reads it.
+
+        Raises HubUnreachable if they are not in the cache and cannot be fetched.
+        """
+        return self._fetch_companions()
 
     @property
     def record(self) -> Record | None:

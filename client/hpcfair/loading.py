@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hpcfair import collective, filesystem, hints
@@ -75,6 +76,7 @@ def open_as(
                 model,
                 isolated=options.get("isolated", False),
                 place_caller=options.get("place_caller"),
+                guard=Guard(options.get("verify", False), options.get("signed")),
             )
 
 
@@ -133,6 +135,7 @@ def load(
     *,
     isolated: bool = False,
     place_caller: bool | None = None,
+    guard: Guard = DEFAULT_GUARD,
 ) -> Loaded:
     """Open a fetched model; see :meth:`hpcfair.Client.load`."""
     return Loaded(
@@ -140,9 +143,24 @@ def load(
         model.path,
         _opening_of(model, isolated=isolated),
         RecordAccess(http, cache),
+        lambda: _companion_folder(http, cache, model, guard),
         place_caller=place_caller,
         signed_by=model.signed_by,
     )
+
+
+def _companion_folder(
+    http: Transport, cache: Cache, model: FetchedModel, guard: Guard
+) -> Path | None:
+    """The folder with the verified companions of a model; ``None`` if it has none."""
+    published = model.resolution
+    files = published.companions
+    if not files:
+        return None
+    required = guard.requires_signature(http)
+    if required:
+        trust.check_model(http, cache, published.name, published.revision, files)
+    return fetch_tree(http, cache, files, what=published.name, verify=guard.verify or required)
 
 
 def _opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:

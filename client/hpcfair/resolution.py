@@ -71,6 +71,7 @@ class Resolution:
         acceptance: The requested limits of the outputs.
         looser: What laxer limits would bring, strictest first; an older hub says none.
         attestation: The hub's signed statement on the build, unverified; ``None`` without one.
+        companions: Files of the revision that prepare inputs; an older hub names none.
         cached_since: Time of the answer, if it comes from the cache.
         stale_since: The same, if the hub should have been asked and is unreachable.
     """
@@ -88,6 +89,7 @@ class Resolution:
     looser: tuple[LooserBuild, ...] = field(default=())
     record_id: str | None = None
     attestation: Mapping[str, Any] | None = None
+    companions: tuple[File, ...] = field(default=())
     cached_since: str | None = None
     stale_since: str | None = None
 
@@ -110,6 +112,7 @@ class Resolution:
             looser=tuple(LooserBuild.from_json(item) for item in data.get("looser") or ()),
             record_id=data.get("record_id"),
             attestation=data.get("attestation"),
+            companions=tuple(File.from_json(item) for item in data.get("companions") or ()),
             **values,
         )
 

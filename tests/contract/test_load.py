@@ -41,7 +41,22 @@ def test_an_untuned_model_runs_as_it_is_and_says_so_unless_asked_for(
     assert "the plain model" in model.explain()
     with warnings.catch_warnings():
         warnings.simplefilter("error", PlainModelWarning)
-        np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y)
+        plain = as_alice.load(NAME, target=None)
+        np.testing.assert_allclose(plain(X), Y)
+    assert plain.folder is None
+
+
+def test_the_files_of_a_tokeniser_come_with_the_model(
+    as_alice: Client, inspector: None, tmp_path: Path
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(tiny_onnx())
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    (tmp_path / "notes.txt").write_text("for me")
+    as_alice.save(tmp_path, NAME, card=CARD)
+    folder = as_alice.load(NAME, target=None).folder
+    assert folder is not None
+    assert {path.name for path in folder.iterdir()} == {"tokenizer.json"}
+    assert (folder / "tokenizer.json").read_text() == '{"version": "1.0"}'
 
 
 def test_a_revision_stays_what_it_was_and_others_are_not_found(as_alice: Client, tiny: str) -> None:

@@ -1,5 +1,6 @@
 """Loads weights into the model that config.json describes, and refuses those that do not fit."""
 
+import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,24 +25,11 @@ def load(kind: type[Any], config: Any, folder: Path) -> tuple[Any, list[str]]:
         ConversionError: ``weights_differ``: the files lack weights, have more of them than
             config.json describes, or in other shapes.
     """
-    try:
-        model, report = kind.from_pretrained(
-            str(folder),
-            config=config,
-            dtype=torch.float32,
-            # Its graph has the operators that ONNX has, in shapes that do not depend on kernels.
-            attn_implementation="eager",
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
-    # The library raises arbitrary exceptions.
-    except Exception as error:
-        raise ConversionError(
-            "not_convertible", f"transformers does not load the weights: {shortened(error)}."
-        ) from error
+    model, report = _loaded(kind, config, folder)
+    poolers = [key for key in report["missing_keys"] if key.split(".")[0] == "pooler"]
+    if poolers and "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
+        # The part that summarises a text is left out of many models, and no configuration says so.
+        model, report = _loaded(kind, config, folder, add_pooling_layer=False)
     mismatched = [
         f"{key} has the shape {list(stored)} instead of {list(expected)}"
         for key, stored, expected in report["mismatched_keys"]
@@ -61,6 +49,30 @@ def load(kind: type[Any], config: Any, folder: Path) -> tuple[Any, list[str]]:
             "writes both).",
         )
     return model.eval(), sorted(unexpected)
+
+
+def _loaded(kind: type[Any], config: Any, folder: Path, **options: Any) -> tuple[Any, Any]:
+    """The model, and the library's report on its weights. Raises ConversionError."""
+    try:
+        loaded: tuple[Any, Any] = kind.from_pretrained(
+            str(folder),
+            config=config,
+            dtype=torch.float32,
+            # Its graph has the operators that ONNX has, in shapes that do not depend on kernels.
+            attn_implementation="eager",
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            **options,
+        )
+    # The library raises arbitrary exceptions.
+    except Exception as error:
+        raise ConversionError(
+            "not_convertible", f"transformers does not load the weights: {shortened(error)}."
+        ) from error
+    return loaded
 
 
 def _fault(what: str, keys: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpcfair.choice import LoadRequest
+from hpcfair.formats import COMPANIONS
 from registry.errors import NotFound
 from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
@@ -50,6 +51,11 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     if not plain:
         plain = list(conversion_files(revision))
     return Resolution(revision, graph, choice, plain, graph.path)
+
+
+def companions_of(revision: Revision) -> list[File]:
+    """The files of a revision that prepare inputs of its network, such as those of a tokeniser."""
+    return list(files_of(revision).filter(path__in=COMPANIONS))
 
 
 def _not_loadable(revision: Revision, fault: NotRunnable | None) -> NotFound:

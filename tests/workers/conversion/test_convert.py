@@ -1,5 +1,6 @@
 """What the converter refuses, and why."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,17 @@ import pytest
 pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("torch", reason="torch is not installed")
 
-from tests.workers.conversion.folders import bert_folder, changed_config, resnet_folder
+import transformers
+
+from tests.workers.conversion.folders import (
+    SIZES,
+    bert_folder,
+    changed_config,
+    resnet_folder,
+    save,
+)
 from workers.conversion.convert import convert
+from workers.conversion.weights import load
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +41,13 @@ def test_a_network_of_pictures_computes_what_the_model_does(tmp_path: Path) -> N
     # Paths of the machine that exported it are nobody's business.
     assert str(tmp_path).encode() not in (tmp_path / "model.onnx").read_bytes()
     assert b"site-packages" not in (tmp_path / "model.onnx").read_bytes()
+
+
+def test_a_text_model_without_its_pooling_layer_is_loaded_without_it(tmp_path: Path) -> None:
+    config = transformers.BertConfig(**SIZES)
+    save(partial(transformers.BertModel, add_pooling_layer=False), config, tmp_path)
+    model, unused = load(transformers.BertModel, config, tmp_path)
+    assert (model.pooler, unused) == (None, [])
 
 
 def refused(folder: Path) -> dict[str, str]:

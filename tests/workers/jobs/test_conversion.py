@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from hpcfair.choice import LoadRequest
-from registry.selectors.results.resolution import resolve
+from registry.selectors.results.resolution import companions_of, resolve
 from registry.selectors.results.runnable import not_runnable
 from registry.selectors.storage.blob import blobs_unreferenced
 from registry.selectors.work.job import job_ticket
@@ -54,6 +54,8 @@ def test_weights_and_their_configuration_become_a_network_that_is_tuned_and_load
     request = LoadRequest(architecture="x86-64", features=[], runtimes={}, tolerance="exact")
     answer = resolve(job.revision, request)
     assert [file.path for file in answer.files] == [graph.path]
+    companions = {file.path for file in companions_of(job.revision)}
+    assert companions == {"config.json", "tokenizer.json"}
     address = f"/api/v1/models/alice/net/files/{graph.path}?revision={job.revision.oid}"
     response = client.get(address)
     assert b"".join(response.streaming_content)[:1] == b"\x08"  # type: ignore[attr-defined]

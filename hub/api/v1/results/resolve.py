@@ -26,7 +26,7 @@ from registry.scenarios import Scenario
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.best import FasterBuild
-from registry.selectors.results.resolution import resolve
+from registry.selectors.results.resolution import companions_of, resolve
 from registry.selectors.search.summary import Summary
 from registry.services.people.usertarget import usertarget_note
 from registry.states import ArchitectureClass, ToleranceClass
@@ -130,6 +130,7 @@ class LooserSerializer(serializers.Serializer[Any]):
         "alternatives": [],
         "looser": [LOOSER_EXAMPLE],
         "files": BUILD_EXAMPLE["files"],
+        "companions": [],
         "entry_point": "model.onnx",
         "signature": {"inputs": [TENSOR_EXAMPLE], "outputs": [TENSOR_EXAMPLE]},
         "record_id": BUILD_EXAMPLE["record_id"],
@@ -156,6 +157,10 @@ class ResolutionSerializer(serializers.Serializer[Any]):
         many=True, help_text="Faster builds that laxer limits would bring, strictest first."
     )
     files = FileSerializer(many=True, help_text="Files of the build, or of the published network.")
+    companions = FileSerializer(
+        many=True,
+        help_text="Files of the revision that prepare inputs, such as those of a tokeniser.",
+    )
     entry_point = serializers.CharField(help_text="File to open.")
     signature = SignatureSerializer()
     record_id = serializers.CharField(allow_null=True)
@@ -214,6 +219,9 @@ class ResolveView(ApiView):
                 "alternatives": builds[1:] if chosen else builds,
                 "looser": _looser(answer.choice.looser),
                 "files": FileSerializer(answer.files, many=True, context=context).data,
+                "companions": FileSerializer(
+                    companions_of(revision), many=True, context=context
+                ).data,
                 "entry_point": answer.entry_point,
                 "signature": answer.graph.signature,
                 "record_id": chosen.record_id if chosen else None,
