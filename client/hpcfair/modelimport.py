@@ -66,7 +66,7 @@ def import_model(
     """Copy a model into the hub, or update it; see :meth:`hpcfair.Client.import_model`."""
     account = Account.from_json(http.get("/api/v1/whoami"))
     name = name or f"{account.name}/{origin.name.partition('/')[2]}"
-    current = _current(http, name)
+    current = current_model(http, name)
     with Transport(http.config.for_server(origin.server)) as there:
         pinned = pin(there, origin)
         require_same(name, current, pinned)
@@ -74,12 +74,12 @@ def import_model(
             head = revision(http, name, current.default_branch)
             return ModelImport(name, head, pinned.url, str(pinned.revision))
         version = read_version(there, pinned)
-        license_id = _license(version, current, options)
-        visibility = _visibility(version, current, license_id, options)
+        license_id = license_of(version, current, options)
+        visibility = visibility_of(version, current, license_id, options)
         changes = changes_of(there, current, version)
         if not options.overwrite:
             require_no_edits(name, changes)
-        _require_room(http, account, name, changes.updated)
+        require_room(http, account, name, changes.updated)
         files = _fetch(http, there, cache, version, changes.updated)
         digests = {path: file.sha256 for path, file in files.items()}
         local = {path: cache.blob(file.sha256) for path, file in files.items() if cache.has(file)}
@@ -111,14 +111,15 @@ def import_model(
     )
 
 
-def _current(http: Transport, name: str) -> MLModel | None:
+def current_model(http: Transport, name: str) -> MLModel | None:
+    """The model on the hub; ``None`` if there is none."""
     try:
         return info(http, name)
     except ModelNotFound:
         return None
 
 
-def _license(version: RemoteVersion, current: MLModel | None, options: ModelImportOptions) -> str:
+def license_of(version: RemoteVersion, current: MLModel | None, options: ModelImportOptions) -> str:
     """The license of the copy: that of the card, else the one that the user states."""
     stated = options.license or ""
     if version.license:
@@ -139,7 +140,7 @@ def _license(version: RemoteVersion, current: MLModel | None, options: ModelImpo
     return stated or str(earlier)
 
 
-def _visibility(
+def visibility_of(
     version: RemoteVersion, current: MLModel | None, license_id: str, options: ModelImportOptions
 ) -> str | None:
     """The visibility of a new model; ``None`` is the default of its namespace."""
@@ -155,9 +156,7 @@ def _visibility(
     return "private"
 
 
-def _require_room(
-    http: Transport, account: Account, name: str, files: Sequence[RemoteFile]
-) -> None:
+def require_room(http: Transport, account: Account, name: str, files: Sequence[RemoteFile]) -> None:
     """Refuse an import that exceeds the quota of one's own namespace, before bytes are moved. The
     hub refuses those of others."""
     room = next((one for one in account.quotas if one["name"] == "bytes"), None)

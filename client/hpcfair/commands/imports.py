@@ -13,7 +13,10 @@ Option = typer.Option
 def import_model(
     context: typer.Context,
     origin: Annotated[
-        str, typer.Argument(help="hf:org/name, hf:org/name@revision, or hf:https://host/org/name")
+        str,
+        typer.Argument(
+            help="hf:org/name, hf:org/name@revision, hf:https://host/org/name, or x.hpcfair"
+        ),
     ],
     name: Annotated[
         str | None, typer.Argument(help="namespace/name; else <account>/<name at the origin>.")
@@ -30,7 +33,7 @@ def import_model(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a model of another server into the hub, or update it."""
+    """Copy a model of another server or of a bundle into the hub, or update it."""
     client = client_of(context)
     visibility = None if private is None else "private" if private else "public"
     done = client.import_model(

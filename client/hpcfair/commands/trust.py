@@ -16,7 +16,8 @@ from hpcfair.commands.run import (
     limits_of,
     load_model,
 )
-from hpcfair.modelbundle.source import bundle_connection
+from hpcfair.modelbundle.reader import ModelBundle
+from hpcfair.modelbundle.source import connection_of
 from hpcfair.trust import hubkeys
 
 
@@ -32,7 +33,7 @@ def trust(
 ) -> None:
     """Show the hub's key that is trusted; with an ID, trust that key in place of the one before."""
     client = client_of(context)
-    http = client.http if bundle is None else bundle_connection(client.config, bundle)
+    http = client.http if bundle is None else connection_of(client.config, ModelBundle(bundle))
     keys = hubkeys.trust(http, keyid) if keyid else hubkeys.hub_keys(http)
     if as_json:
         emit_json({"hub": http.config.url, "keyid": keys.current})

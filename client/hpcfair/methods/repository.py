@@ -22,6 +22,8 @@ from hpcfair.fork import Reused
 from hpcfair.forms import Form
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
+from hpcfair.modelbundle.importing import import_bundle
+from hpcfair.modelbundle.source import is_bundle
 from hpcfair.modelimport import ModelImport, ModelImportOptions
 from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
@@ -119,7 +121,8 @@ class RepositoryMethods(BaseClient):
         Args:
             origin: ``hf:org/name`` on the server that ``HF_ENDPOINT`` names (by default
                 https://huggingface.co), ``hf:org/name@revision``, or ``hf:https://host/org/name``
-                on any other server of the Hugging Face Hub's protocol, such as another hub.
+                on any other server of the Hugging Face Hub's protocol, such as another hub; or
+                the path of a :meth:`bundle`, whose signatures are verified.
             name: ``namespace/name``; default: the account's namespace and the name at the origin.
             license: License of the model, if its card states none.
             visibility: ``public`` or ``private``, in place of the rule above.
@@ -130,9 +133,13 @@ class RepositoryMethods(BaseClient):
             Forbidden: the model is gated there, or there is no room for it here.
             LicenseMissing: the card states no license.
             Conflict: the name is that of another model, or files were changed on both sides.
-            Corrupt: the bytes that arrived are not those that the server states.
+            Corrupt: the bytes that arrived are not those that the server states, or the bundle was
+                changed.
+            Untrusted: a signature in the bundle is not valid.
         """
         options = ModelImportOptions(license, visibility, overwrite)
+        if is_bundle(origin):
+            return import_bundle(self.http, self.cache, Path(origin), name, options)
         source = origin_of(origin, self.config)
         return modelimport.import_model(self.http, self.cache, source, name, options)
 

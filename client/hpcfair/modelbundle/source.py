@@ -27,7 +27,7 @@ class Source(NamedTuple):
     revision: str | None
 
 
-class _BundleCache(Cache):
+class BundleCache(Cache):
     """The cache while a bundle is read. Blobs and documents are named by their digests; an answer
     is not, and must not be taken for one of the hub later."""
 
@@ -66,16 +66,12 @@ def source_of(
         located = once(comm, lambda: pid.locate(http, cache, name, revision))
         return Source(http, cache, *located)
     bundle = ModelBundle(Path(name))
-    connection = _connection(http.config, bundle)
-    return Source(connection, _BundleCache(cache.root), bundle.name, revision or bundle.revision)
+    connection = connection_of(http.config, bundle)
+    return Source(connection, BundleCache(cache.root), bundle.name, revision or bundle.revision)
 
 
-def bundle_connection(config: Config, path: Path) -> Transport:
-    """What answers requests from a bundle; raises as :func:`source_of`."""
-    return _connection(config, ModelBundle(path))
-
-
-def _connection(config: Config, bundle: ModelBundle) -> Transport:
+def connection_of(config: Config, bundle: ModelBundle) -> Transport:
+    """What answers requests from a bundle."""
     # An empty object is no list of keys; the hub is not asked for one.
     keys = bundle.manifest["keys"] or {}
     own = replace(config, url=bundle.hub, token=None, offline=False, key_list=keys)

@@ -105,9 +105,17 @@ def check_build(
 
 
 def check_model(
-    http: Transport, cache: Cache, name: str, revision: str, files: Sequence[File]
+    http: Transport,
+    cache: Cache,
+    name: str,
+    revision: str,
+    files: Sequence[File],
+    *,
+    required: bool = True,
 ) -> ValidSignature:
     """The valid signature of the files of a published model (OpenSSF Model Signing).
+
+    Without ``required``, the keys that a bundle brings suffice.
 
     Raises Untrusted, MissingPackage: as :func:`check_build`.
     """
@@ -118,7 +126,7 @@ def check_model(
     if bundle is None:
         bundle = http.get(f"/{quoted(name)}/model.sig", {"revision": revision})
     envelope = bundle.get("dsseEnvelope") if isinstance(bundle, dict) else None
-    keys = _keys(http, keys_of(envelope), required=True)
+    keys = _keys(http, keys_of(envelope), required=required)
     statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
     try:
         (subject,) = statement["subject"]
