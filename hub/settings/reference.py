@@ -102,6 +102,12 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "the user's configuration folder",
             "Folder of `config.json`, which `hpcfair login` writes.",
         ),
+        (
+            "HPCFAIR_BUNDLE",
+            "file",
+            "set by module files",
+            "Model bundle of a module file or container, for scripts to load.",
+        ),
         ("HPCFAIR_OFFLINE", "true or false", "false", "Use the cache only, never the network."),
         ("HPCFAIR_DOI_RESOLVER", "text", "https://doi.org", "Resolver of DOIs."),
         ("HPCFAIR_SIGNED", "true or false", "false", "Refuse what the hub did not sign."),
@@ -125,7 +131,7 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "HPCFAIR_CLIENTS",
             "text",
             "none",
-            "`all` tests a middle version of the stock client, too.",
+            "`all` tests a middle version of the stock client and more processes on a cache, too.",
         ),
         (
             "HPCFAIR_SLURMCTLD",
