@@ -6,6 +6,7 @@ import typer
 
 from hpcfair.catalogue import Sort
 from hpcfair.client import Client
+from hpcfair.commands.files import Pulled
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say, size
 from hpcfair.explain import describe, latency_text, numbers
@@ -100,7 +101,7 @@ def search(
 
 def info(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")],
+    name: Pulled,
     as_json: Json = False,
 ) -> None:
     """Show a model: card, files, builds."""

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hpcfair.commands.files import Name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.jobs import document_of
 from hpcfair.commands.output import Json, emit_json
@@ -13,7 +14,7 @@ Option = typer.Option
 
 def doi(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name")],
+    name: Name,
     revision: Annotated[str | None, Option(help="Branch, tag or commit id.")] = None,
     wait: Annotated[bool, Option(help="Wait until it is registered.")] = True,
     as_json: Json = False,

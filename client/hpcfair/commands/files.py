@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hpcfair.client import Client
+from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say
 from hpcfair.errors import NotFound
@@ -14,8 +15,11 @@ from hpcfair.publish import Publication
 from hpcfair.types import Finding
 
 Option = typer.Option
-Name = Annotated[str, typer.Argument(help="namespace/name")]
-Pulled = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
+Name = Annotated[str, typer.Argument(help="namespace/name", autocompletion=complete_name)]
+Pulled = Annotated[
+    str,
+    typer.Argument(help="namespace/name, ark:..., or doi:...", autocompletion=complete_name),
+]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hpcfair.commands.files import Name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say
 from hpcfair.explain import ratio_text
@@ -18,7 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="Work on the hub: listed, watched, 
 
 def tune(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name")],
+    name: Name,
     target: Annotated[
         list[str] | None, Option(help="Kind of hardware; several times for several.")
     ] = None,

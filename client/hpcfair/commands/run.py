@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 import typer
 
+from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.errors import BadInput
@@ -20,7 +21,12 @@ from hpcfair.runtimes.base import Array
 from hpcfair.scenarios import SCENARIOS, SINGLE_STREAM, checked_scenario
 
 Option = typer.Option
-Name = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="namespace/name, ark:..., doi:..., or x.hpcfair", autocompletion=complete_name
+    ),
+]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 Target = Annotated[
     str, Option(help="auto, another target this machine can run, or none for the plain model.")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hpcfair.commands.files import Pulled
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say
 from hpcfair.topology import tree
@@ -11,7 +12,7 @@ from hpcfair.topology import tree
 
 def graph(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")],
+    name: Pulled,
     path: Annotated[
         str | None, typer.Option(help="File of the network; default: the primary one.")
     ] = None,
