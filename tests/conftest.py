@@ -30,6 +30,10 @@ from tests.skips import report_skips
 # Contract suites live beside the ports they test; what they assert is explained like any test's.
 pytest.register_assert_rewrite("workers.testing")
 
+# The processes of the suite share the processors, where OpenMP's threads wait for each other by
+# spinning: PyTorch trains a small network in a third of the processor time with one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says more about what else the machine does than about the hub. A third
 # of the usual examples: each run draws others.
 hypothesis.settings.register_profile(

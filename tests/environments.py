@@ -60,7 +60,8 @@ class Environments:
         Raises:
             AssertionError: it failed; the message holds what it wrote.
         """
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+        keys = ("PATH", "LANG", "TMPDIR", "OMP_NUM_THREADS")
+        kept = {key: os.environ[key] for key in keys if key in os.environ}
         done = subprocess.run(
             [str(self.python_of(name).parent / program), *arguments],
             env=kept | environment,
