@@ -10,6 +10,7 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from hub.database import limit_statements
+from hub.garbage import collect_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.settings.production")
 
@@ -18,11 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.settings.production")
 #: statements keeps its locks for 50 ms: the claims and ends of a fleet would wait for one another.
 _SWITCH_S = 0.0005
 
-#: New objects after which the youngest generation is collected, and the number of collections of a
-#: generation before one of the next. With Python's 700 objects, a page that reads thousands of rows
-#: spends a third of its time on collections that free nothing.
-_COLLECTIONS = 20_000, 10, 10
-
+collect_rarely()
 sys.setswitchinterval(_SWITCH_S)
 _django = get_wsgi_application()
 limit_statements()
@@ -31,7 +28,6 @@ get_resolver().url_patterns  # noqa: B018
 # What is imported stays: collections need not visit it, and processes share its memory.
 gc.collect()
 gc.freeze()
-gc.set_threshold(*_COLLECTIONS)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
