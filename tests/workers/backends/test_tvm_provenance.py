@@ -74,7 +74,7 @@ def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[list[Array]
         written = [result] if name == RESHAPE else arguments[-2:]
         given.append([tensor.numpy().copy() for tensor in written])
 
-    session.machine().set_instrument(watch)
+    session.session.set_instrument(watch)
     session.run(inputs)
     return given
 
