@@ -180,6 +180,9 @@ REQUIREMENTS = {
     "cryptography": _package("cryptography", "signatures of builds and records", "cryptography"),
     "tvm": _package("tvm", "the backend TVM", "hpcfair-hub[tvm]"),
     "torch": _package("torch", "the backend Inductor", "hpcfair-hub[torch]"),
+    "transformers": _package(
+        "transformers", "conversions of folders of transformers", "hpcfair-hub[convert]"
+    ),
     "lld": Requirement(
         "libraries for other architectures",
         _lld,

@@ -1,20 +1,9 @@
-"""Entry point of the child process that converts a folder."""
+"""Converts a folder of ``transformers`` to one ONNX file."""
 
 import inspect
 import json
-import os
 from pathlib import Path
 from typing import Any
-
-# Before transformers is imported: nothing is fetched, and no code of others is run.
-os.environ |= {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "TRANSFORMERS_VERBOSITY": "error",
-    "USE_TF": "0",
-    "USE_HUB_KERNELS": "0",
-}
 
 import torch
 

@@ -118,7 +118,7 @@ def _require_memory(weights: dict[FileTicket, WeightsFacts], memory_bytes: int) 
 def _call(settings: DeviceSettings, source: Path, scratch: Path) -> dict[str, Any]:
     try:
         report: dict[str, Any] = call(
-            "workers.conversion.convert:convert",
+            "workers.conversion.child:convert",
             limits=Limits(wall_s=WALL_S, memory_bytes=settings.child_memory_bytes),
             workspace=scratch,
             readable=[source],

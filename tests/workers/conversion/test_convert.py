@@ -7,11 +7,7 @@ from typing import Any
 import onnx
 import pytest
 
-pytest.importorskip("transformers", reason="transformers is not installed")
-pytest.importorskip("torch", reason="torch is not installed")
-
-import transformers
-
+from tests.programs import needs
 from tests.workers.conversion.folders import (
     SIZES,
     bert_folder,
@@ -19,10 +15,15 @@ from tests.workers.conversion.folders import (
     resnet_folder,
     save,
 )
-from workers.conversion.convert import convert
-from workers.conversion.weights import load
 
-pytestmark = pytest.mark.slow
+pytestmark = [needs("transformers"), pytest.mark.slow]
+
+
+def convert(folder: Path, out: Path) -> dict[str, Any]:
+    """Convert in this process."""
+    from workers.conversion import convert as converter  # noqa: PLC0415  imports transformers
+
+    return converter.convert(str(folder), str(out))
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def bert(tmp_path: Path) -> Path:
 
 
 def test_a_network_of_pictures_computes_what_the_model_does(tmp_path: Path) -> None:
-    report = convert(str(resnet_folder(tmp_path / "resnet")), str(tmp_path))
+    report = convert(resnet_folder(tmp_path / "resnet"), tmp_path)
     assert report.get("error") is None
     assert (report["inputs"], report["dynamic"]) == (["pixel_values"], ["batch"])
     assert report["deviation"] < 1e-5
@@ -44,6 +45,10 @@ def test_a_network_of_pictures_computes_what_the_model_does(tmp_path: Path) -> N
 
 
 def test_a_text_model_without_its_pooling_layer_is_loaded_without_it(tmp_path: Path) -> None:
+    import transformers  # noqa: PLC0415  takes seconds
+
+    from workers.conversion.weights import load  # noqa: PLC0415  imports PyTorch
+
     config = transformers.BertConfig(**SIZES)
     save(partial(transformers.BertModel, add_pooling_layer=False), config, tmp_path)
     model, unused = load(transformers.BertModel, config, tmp_path)
@@ -52,7 +57,7 @@ def test_a_text_model_without_its_pooling_layer_is_loaded_without_it(tmp_path: P
 
 def refused(folder: Path) -> dict[str, str]:
     """The refusal of a folder."""
-    error: dict[str, str] = convert(str(folder), str(folder))["error"]
+    error: dict[str, str] = convert(folder, folder)["error"]
     assert not (folder / "model.onnx").exists()
     return error
 

@@ -14,6 +14,7 @@ from registry.selectors.work.job import job_ticket
 from registry.states import JobKind, JobState
 from registry.tables import Conversion, Graph, Job, User
 from tests.factories import make_mlmodel
+from tests.programs import needs
 from tests.registry import shopfloor
 from tests.workers.conversion.folders import bert_folder, files_of, stated_weights
 from workers.jobs import conversion, run
@@ -30,10 +31,10 @@ def inspect(alice: User, files: dict[str, bytes | str]) -> Job:
     return Job.objects.filter(kind=JobKind.INSPECT).latest("id")
 
 
+@needs("transformers")
 def test_weights_and_their_configuration_become_a_network_that_is_tuned_and_loaded(
     alice: User, tmp_path: Path, client: Client
 ) -> None:
-    pytest.importorskip("transformers", reason="transformers is not installed")
     shopfloor.make_machine()
     job = inspect(alice, files_of(bert_folder(tmp_path / "bert")))
     assert job.state == JobState.SUCCEEDED, job.failure_detail
