@@ -1,8 +1,6 @@
 """A loaded model: runs on arrays and explains the choice of its build."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,14 +8,14 @@ from hpcfair import machine
 from hpcfair.batching import Batcher
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.explain import explain
-from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
-from hpcfair.measurement.streams import Streams, copy_of
 from hpcfair.record import Record
 from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import Resolution
-from hpcfair.rowsplit import RowSplitter, fixed_rows, row_count
+from hpcfair.rowsplit import RowSplitter, row_count
+from hpcfair.runner import Runner
 from hpcfair.runtimes.base import Array, Runtime
 from hpcfair.scenarios import Execution
+from hpcfair.seeded import seeded_inputs
 from hpcfair.signature import Signature
 from hpcfair.trust import check as trust
 from hpcfair.types import Build
@@ -38,8 +36,6 @@ class Loaded:
         execution: Batch and streams that :meth:`map` uses; ``None`` unless the build was measured
             in the scenario that the model was loaded for, and that has any.
         path: The file that the runtime opened.
-        caller_placed: Whether the calling thread was placed in the last run; see
-            :meth:`hpcfair.Client.load`.
         signed_by: Signature of the hub; ``None`` if there is none.
     """
 
@@ -59,26 +55,13 @@ class Loaded:
         self.signature: Signature = resolution.signature
         self.build: Build | None = resolution.build
         self.path = path
-        self.caller_placed = False
         self.signed_by = signed_by
         self._resolution = resolution
         self.execution: Execution | None = self.build.execution if self.build else None
-        self._open_build = open_build
-        self._runtime = runtime = open_build()
-        self._streams: Streams | None = None
-        self._is_closed = False
         self._records = records
         self._fetch_companions = fetch_companions
-        self._placement = (
-            None
-            if place_caller is False
-            else CallerPlacement(runtime, SHORTEST_RUN_NS, only_unrestricted=place_caller is None)
-        )
-        self._turn = threading.Lock()
-        rows = fixed_rows((*self.signature.inputs, *self.signature.outputs)) or fixed_rows(
-            runtime.inputs
-        )
-        self._splitter = RowSplitter(self.signature, rows, self._run) if rows else None
+        self._runner = Runner(open_build, place_caller=place_caller)
+        self._splitter = RowSplitter.of(self.signature, self._runner)
 
     # A union type would force every typed caller to narrow it, although the signature decides.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -114,14 +97,41 @@ class Loaded:
             inputs = self.signature.bind(args, kwargs)
         elif splitter and row_count(inputs) != splitter.rows:
             return splitter.run(inputs)
-        return self.signature.arrange(self._run(inputs))
+        return self.signature.arrange(self._runner.run(inputs))
 
-    def _run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        with self._turn:
-            with self._placement or nullcontext():
-                outputs = self._runtime.run(inputs)
-            self.caller_placed = self._placement is not None and self._placement.is_active
-        return outputs
+    async def run_async(self, *args: Any, **kwargs: Any) -> dict[str, Array]:
+        """As :meth:`run`, without blocking the event loop: ``await m.run_async(x)``.
+
+        Calls are made one after another by a thread of the model. A call that is cancelled while it
+        waits is not made.
+        """
+        return await self._runner.call(lambda: self.run(*args, **kwargs))
+
+    def warmup(self, *args: Any, runs: int = 3, **kwargs: Any) -> None:
+        """Run the model a few times, so that the first call of users is not the slow one.
+
+        Args:
+            args, kwargs: Inputs as of :meth:`run`, of the shapes that will be used: some runtimes
+                prepare each shape when it first occurs. Default: one row of random numbers, with 32
+                in place of other open sizes.
+
+        Raises:
+            BadInput: the inputs do not fit, or the default cannot be run; then pass some.
+        """
+        if args or kwargs:
+            inputs = self.signature.named(args, kwargs)
+        else:
+            inputs = seeded_inputs(self.signature.inputs, 1)
+        try:
+            for _ in range(runs):
+                self.run(inputs)
+        except RuntimeFailed as error:
+            if args or kwargs:
+                raise
+            raise BadInput(
+                f"The model does not run on random inputs: {error.detail}.",
+                "Pass inputs of your own: m.warmup(x).",
+            ) from error
 
     def map(self, items: Iterable[Any], *, batch: int | None = None) -> Iterator[Any]:
         """Run the model on a stream of samples; yields the outputs of each item, in order.
@@ -153,20 +163,8 @@ class Loaded:
             size = self.execution.batch
             streams = self.execution.stream_count(machine.describe().cores)
         batcher = Batcher(self.signature, size)
-        results = self._results(batcher.batches(items), streams)
+        results = self._runner.map(batcher.batches(items), streams)
         return (_value(outputs) for outputs in batcher.outputs(results))
-
-    def _results(
-        self, batches: Iterable[dict[str, Array]], streams: int
-    ) -> Iterator[dict[str, Array]]:
-        if streams == 1:
-            return map(self._run, batches)
-        with self._turn:
-            if self._is_closed:
-                raise RuntimeFailed("this model has been closed")
-            if self._streams is None:
-                self._streams = Streams(lambda: copy_of(self._runtime, self._open_build), streams)
-        return self._streams.map(batches)
 
     @property
     def folder(self) -> Path | None:
@@ -201,13 +199,7 @@ class Loaded:
             BadInput: there is no record, or no build of it to download.
             RuntimeFailed: the build or the baseline does not run.
         """
-        record_id = self._resolution.record_id
-        if record_id is None:
-            raise BadInput(
-                "The published model was loaded, which has no record.",
-                "hpcfair.reproduce() runs it on its test tensors.",
-            )
-        return self._records.reproduce(record_id, send=send)
+        return self._records.reproduce(self._resolution.record_id, send=send)
 
     @property
     def resolution(self) -> Resolution:
@@ -224,18 +216,19 @@ class Loaded:
         )
 
     @property
+    def caller_placed(self) -> bool:
+        """Whether the calling thread was placed in the last run; see :class:`LoadOptions`."""
+        return self._runner.caller_placed
+
+    @property
     def isolation(self) -> str | None:
         """How the process of an isolated model is confined; ``None`` if it runs in this process."""
-        level: str | None = getattr(self._runtime, "isolation", None)
+        level: str | None = getattr(self._runner.runtime, "isolation", None)
         return level
 
     def close(self) -> None:
         """Release threads and memory."""
-        with self._turn:
-            self._is_closed = True
-            if self._streams is not None:
-                self._streams.close()
-            self._runtime.close()
+        self._runner.close()
 
     def __enter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from hpcfair.cache import Cache
+from hpcfair.errors import BadInput
 from hpcfair.record import Record, record
 from hpcfair.transport import Transport
 
@@ -23,8 +24,13 @@ class RecordAccess:
         """See :func:`hpcfair.record.record`."""
         return record(self.http, self.cache, record_id)
 
-    def reproduce(self, record_id: str, *, send: bool) -> "RecordReproduction":
+    def reproduce(self, record_id: str | None, *, send: bool) -> "RecordReproduction":
         """See :func:`hpcfair.bench.reproduction.reproduce`."""
+        if record_id is None:
+            raise BadInput(
+                "The published model was loaded, which has no record.",
+                "hpcfair.reproduce() runs it on its test tensors.",
+            )
         # Imported here: few programs measure.
         module = import_module("hpcfair.bench.reproduction")
         return cast(

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.exporters.agreement import difference
+from hpcfair.runner import Runner
 from hpcfair.runtimes.base import Array, TensorInfo
 from hpcfair.signature import Signature
 
@@ -36,6 +37,13 @@ class RowSplitter:
             signature.outputs,
         )
         self._is_independent = rows == 1
+
+    @classmethod
+    def of(cls, signature: Signature, runner: Runner) -> Self | None:
+        """That of a model of a fixed number of rows; ``None`` for any other model."""
+        rows = fixed_rows((*signature.inputs, *signature.outputs))
+        rows = rows or fixed_rows(runner.runtime.inputs)
+        return cls(signature, rows, runner.run) if rows else None
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Arrays | None:
         """The inputs if they fit but for their number of rows; ``None`` if not."""

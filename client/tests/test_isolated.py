@@ -52,8 +52,8 @@ def test_it_outlives_the_thread_that_loaded_it(client: Client, resolution: dict[
 
 def test_after_close_nothing_is_left(client: Client, resolution: dict[str, Any]) -> None:
     model = client.load("lab/tiny", isolated=True)
-    pid = model._runtime._child._process.pid
-    folder = Path(model._runtime._folder.name)
+    pid = model._runner.runtime._child._process.pid
+    folder = Path(model._runner.runtime._folder.name)
     assert folder.exists()
     model.close()
     model.close()

@@ -36,13 +36,13 @@ def batches(offline: Loaded, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     here = replace(machine.describe(), cores=1)
     monkeypatch.setattr(machine, "describe", lambda: here)
-    run = offline._runtime.run
+    run = offline._runner.runtime.run
 
     def watched(inputs: Any) -> Any:
         sizes.append(len(inputs["x"]))
         return run(inputs)
 
-    monkeypatch.setattr(offline._runtime, "run", watched)
+    monkeypatch.setattr(offline._runner.runtime, "run", watched)
     return sizes
 
 
@@ -116,7 +116,7 @@ def test_outputs_that_are_not_by_row_are_an_error(
     offline: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = np.ones((1, 3), np.float32)
-    monkeypatch.setattr(offline._runtime, "run", lambda _: {"y": np.concatenate([one] * 4)})
+    monkeypatch.setattr(offline._runner.runtime, "run", lambda _: {"y": np.concatenate([one] * 4)})
     with pytest.raises(RuntimeFailed, match="not one row for each sample"):
         list(offline.map(X[:3], batch=3))
 

@@ -40,15 +40,15 @@ def load(client: Client, resolution: dict[str, Any]) -> Callable[..., Loaded]:
 def affinities(model: Loaded, runs: int = 3) -> list[set[int]]:
     """The calling thread's processors in each of several runs, once the workers have started."""
     seen: list[set[int]] = []
-    if getattr(model._runtime, "pins_workers", False):
+    if getattr(model._runner.runtime, "pins_workers", False):
         _await_pinned_workers()
-    run = model._runtime.run
+    run = model._runner.runtime.run
 
     def watched(inputs: Mapping[str, Any]) -> dict[str, Any]:
         seen.append(os.sched_getaffinity(0))
         return run(inputs)
 
-    model._runtime.run = watched  # type: ignore[method-assign]
+    model._runner.runtime.run = watched  # type: ignore[method-assign]
     for _ in range(runs):
         model(X)
     return seen
@@ -133,7 +133,7 @@ def test_a_failed_run_restores_the_caller(
     def fail(_: Mapping[str, Any]) -> dict[str, Any]:
         raise RuntimeError("failed")
 
-    monkeypatch.setattr(model._runtime, "run", fail)
+    monkeypatch.setattr(model._runner.runtime, "run", fail)
     with pytest.raises(RuntimeError, match="failed"):
         model(X)
     assert os.sched_getaffinity(0) == own
