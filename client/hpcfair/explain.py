@@ -11,14 +11,23 @@ from hpcfair.types import Build
 _PERCENT_FROM = 1e-3
 
 
-def explain(resolution: Resolution, path: Path, *, signature: str = "", isolation: str = "") -> str:
+def explain(
+    resolution: Resolution,
+    path: Path,
+    *,
+    signature: str = "",
+    isolation: str = "",
+    threads: int | None = None,
+) -> str:
     """The chosen build, the reason, the alternatives, and the measurements.
 
-    ``signature`` says who signed the build, ``isolation`` how its process is confined.
+    ``signature`` says who signed the build, ``isolation`` how its process is confined, ``threads``
+    their number if the user stated it.
     """
     lines = [
         f"{resolution.name} at revision {resolution.revision[:12]}",
         *_rows(_chosen(resolution)),
+        *_rows(_stated(threads)),
         *_rows(_trusted(resolution, signature, isolation)),
     ]
     if resolution.looser:
@@ -153,6 +162,11 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "deviation", f"{text} (reference: unoptimised float32)" if text else ""
     yield "accuracy", _accuracy(build)
     yield "record", resolution.record_id or ""
+
+
+def _stated(threads: int | None) -> Iterator[tuple[str, str]]:
+    if threads is not None:
+        yield "threads", f"{threads}, as you stated; the figures were measured with others"
 
 
 def _trusted(resolution: Resolution, signature: str, isolation: str) -> Iterator[tuple[str, str]]:

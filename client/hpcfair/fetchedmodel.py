@@ -34,11 +34,13 @@ class FetchedModel:
     Attributes:
         path: The file that the runtime opens.
         signed_by: Signature of the hub; ``None`` if there is none.
+        threads: Number of threads in place of the measured one; ``None`` for that.
     """
 
     resolution: Resolution
     path: Path
     signed_by: trust.ValidSignature | None
+    threads: int | None = None
 
     @property
     def runtime(self) -> str:
@@ -48,9 +50,13 @@ class FetchedModel:
 
     @property
     def options(self) -> Options:
-        """The runtime options that the hub measured, or the defaults."""
+        """The runtime options that the hub measured, or the defaults; with ``threads``."""
         build = self.resolution.build
-        return build.runtime_options if build else opener_of(self.path).default
+        options = build.runtime_options if build else opener_of(self.path).default
+        if self.threads is None:
+            return options
+        others = {name: value for name, value in options.items() if name != "default"}
+        return {**others, "threads": self.threads}
 
     @property
     def files(self) -> list[Path]:

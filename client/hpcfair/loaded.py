@@ -37,6 +37,7 @@ class Loaded:
             in the scenario that the model was loaded for, and that has any.
         path: The file that the runtime opened.
         signed_by: Signature of the hub; ``None`` if there is none.
+        threads: Number of threads that was stated in place of the measured one.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Loaded:
         *,
         place_caller: bool | None = None,
         signed_by: trust.ValidSignature | None = None,
+        threads: int | None = None,
     ) -> None:
         self.name = resolution.name
         self.revision = resolution.revision
@@ -56,6 +58,7 @@ class Loaded:
         self.build: Build | None = resolution.build
         self.path = path
         self.signed_by = signed_by
+        self.threads = threads
         self._resolution = resolution
         self.execution: Execution | None = self.build.execution if self.build else None
         self._records = records
@@ -213,6 +216,7 @@ class Loaded:
             self.path,
             signature=str(self.signed_by or ""),
             isolation=self.isolation or "",
+            threads=self.threads,
         )
 
     @property

@@ -11,7 +11,7 @@ from hpcfair import collective, filesystem, hints
 from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
-from hpcfair.errors import MissingPackage, NotSupported, Untrusted
+from hpcfair.errors import BadConfig, BadInput, MissingPackage, NotSupported, Untrusted
 from hpcfair.fetchedmodel import DEFAULT_GUARD, FetchedModel, Guard
 from hpcfair.formats import ONNX_RUNTIME
 from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
@@ -19,6 +19,7 @@ from hpcfair.host import Host, common_host
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.paths import is_commit, safe_join
+from hpcfair.processors import target_of_device
 from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.revision import revision as revision_of
@@ -36,13 +37,14 @@ def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: L
     if form in ("model", "session"):
         require_runtime(host)
     guard = Guard(options.get("verify", False), options.get("signed"))
+    target = target_of_device(options.get("device"), options.get("target", "auto"), host.machine)
     choose = partial(
         fetch,
         http,
         cache,
         name,
         revision=options.get("revision"),
-        target=None if form in ("onnx", "torch") else options.get("target", "auto"),
+        target=None if form in ("onnx", "torch") else target,
         acceptance=Acceptance.of(options.get("tolerance"), options.get("min_accuracy")),
         scenario=checked_scenario(options.get("scenario", SINGLE_STREAM)),
         guard=guard,
@@ -60,6 +62,12 @@ def open_as(
     http: Transport, cache: Cache, model: FetchedModel, form: LoadForm, options: LoadOptions
 ) -> Any:
     """A fetched model in one of its forms; as a PyTorch module, converted from ONNX."""
+    if options.get("device") == "cuda" and model.runtime not in registry.GPU_RUNTIMES:
+        raise BadInput(
+            f"device='cuda': there is no build for the GPU. {model.resolution.reason}",
+            "Leave device out to load the best build for this machine.",
+        )
+    model = replace(model, threads=options.get("threads"))
     match form:
         case "path":
             return model.path
@@ -146,6 +154,7 @@ def load(
         lambda: _companion_folder(http, cache, model, guard),
         place_caller=place_caller,
         signed_by=model.signed_by,
+        threads=model.threads,
     )
 
 
@@ -167,7 +176,16 @@ def _opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], 
     """Opens a fetched model each time it is called."""
     filesystem.read_ahead(model.files, filesystem.magic_of(model.path))
     open_build = registry.open_isolated if isolated else registry.open
-    return partial(open_build, model.runtime, model.path, model.options)
+
+    def opened() -> Runtime:
+        try:
+            return open_build(model.runtime, model.path, model.options)
+        except BadConfig as error:
+            if model.threads is None:
+                raise
+            raise BadInput(f"threads={model.threads}: {error.detail}.", error.hint) from error
+
+    return opened
 
 
 def _native_session(model: FetchedModel) -> Any:

@@ -37,6 +37,11 @@ class LoadOptions(TypedDict, total=False):
         comm: Communicator of a parallel job, such as ``mpi4py.MPI.COMM_WORLD``: all its ranks load
             at once, one asks the hub and reads, and a build is chosen that runs on all. See
             :class:`hpcfair.collective.Communicator`.
+        threads: Number of threads in place of those that the build was measured with, whose figures
+            do not hold then. PyTorch and TVM have one number per process, that of the model loaded
+            last. Refused by runtimes without such an option.
+        device: ``cpu`` or ``cuda``: only builds for the processor or for the GPU. Default: the best
+            of both. Excludes ``target``.
     """
 
     revision: str | None
@@ -49,6 +54,8 @@ class LoadOptions(TypedDict, total=False):
     signed: bool | None
     isolated: bool
     comm: Communicator | None
+    threads: int | None
+    device: Literal["cpu", "cuda"] | None
 
 
 def check_options(form: str, options: Mapping[str, Any]) -> None:
@@ -56,7 +63,7 @@ def check_options(form: str, options: Mapping[str, Any]) -> None:
 
     Raises:
         TypeError: an argument is unknown.
-        BadInput: there is no such form, or it cannot be isolated.
+        BadInput: there is no such form, or it has no such option.
     """
     for unknown in options.keys() - LoadOptions.__annotations__.keys():
         names = ", ".join(LoadOptions.__annotations__)
@@ -67,3 +74,10 @@ def check_options(form: str, options: Mapping[str, Any]) -> None:
         raise BadInput("PyTorch modules are not loaded with comm.", "Use as_='onnx' or 'path'.")
     if options.get("isolated") and form != "model":
         raise BadInput("isolated=True runs a model elsewhere, so only as_='model' is possible.")
+    threads = options.get("threads")
+    if threads is None:
+        return
+    if type(threads) is not int or threads < 1:
+        raise BadInput(f"threads is {threads!r}, not a whole number from 1 on.")
+    if form not in ("model", "session"):
+        raise BadInput(f"as_={form!r} opens no runtime that could have threads={threads}.")

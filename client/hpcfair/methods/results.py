@@ -59,13 +59,14 @@ class ResultMethods(BaseClient):
 
                 The last two ignore target, limits and scenario.
             how: ``revision``, ``target``, ``tolerance``, ``min_accuracy``, ``scenario``,
-                ``verify``, ``place_caller``, ``signed``, ``isolated``, ``comm``:
-                see :class:`LoadOptions`.
+                ``verify``, ``place_caller``, ``signed``, ``isolated``, ``comm``, ``threads``,
+                ``device``: see :class:`LoadOptions`.
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn, Corrupt: as the classes say.
             Untrusted: a signature is wrong, or missing although it is required.
-            BadInput: no such form, tolerance or scenario, or a limit is not a number from 0 to 1.
+            BadInput: no such form, tolerance, scenario or device, a limit is not a number from 0
+                to 1, or the runtime cannot have ``threads``.
             Invalid: ``min_accuracy`` of a model that has no labelled samples.
             MissingPackage: no runtime is installed, or a package that the form needs.
             NoModelFile: the published network is not in ONNX, which the form needs; or the origin

@@ -18,9 +18,9 @@ from hpcfair.isolation.errors import ChildFailed
 from hpcfair.isolation.limits import Limits
 from hpcfair.isolation.sandbox import LEVELS
 from hpcfair.runtimes.base import Array, Options, TensorInfo
+from hpcfair.runtimes.registry import GPU_RUNTIMES
 
 _CHILD = "hpcfair.runtimes.isolated_child"
-_GPU = frozenset({"onnxruntime_cuda", "tensorrt", "torch_cuda", "tvm_cuda"})
 _WALL_S = 3600.0
 _FILE_BYTES = 2**30
 #: Errors of a runtime, which the child reports by name.
@@ -82,7 +82,7 @@ class IsolatedRuntime:
         limits = Limits(_WALL_S, _memory_bytes(), _FILE_BYTES)
         folder = Path(self._folder.name)
         try:
-            return IsolatedChild(limits, folder, [path.parent], gpu=self.name in _GPU)
+            return IsolatedChild(limits, folder, [path.parent], gpu=self.name in GPU_RUNTIMES)
         except ChildFailed as failure:
             raise errors.RuntimeFailed(str(failure)) from failure
 

@@ -40,7 +40,10 @@ def choose(runtime: str, name: str, value: object, table: Mapping[str, _Value]) 
 
 
 def thread_count(runtime: str, options: Options) -> int:
-    """Number of threads for the option ``threads``, ``all`` unless set. Raises BadConfig if it is
-    no key of :data:`THREADS`."""
+    """Number of threads for the option ``threads``, ``all`` unless set. Builds have a key of
+    :data:`THREADS`, users may state a number. Raises BadConfig if it is neither."""
+    stated = options.get("threads")
+    if type(stated) is int and stated > 0:
+        return stated
     threads = choose(runtime, "threads", options.get("threads", "all"), THREADS)
     return threads(machine.describe().cores)

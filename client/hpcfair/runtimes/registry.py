@@ -65,6 +65,9 @@ RUNTIMES: dict[str, RuntimeEntry] = {
     "tvm_cuda": RuntimeEntry("hpcfair.runtimes.tvm:TvmCudaRuntime", "apache-tvm", "hpcfair[tvm]"),
 }
 
+#: Runtimes whose builds run on an NVIDIA GPU.
+GPU_RUNTIMES = frozenset({"onnxruntime_cuda", "tensorrt", "torch_cuda", "tvm_cuda"})
+
 
 def entries() -> dict[str, RuntimeEntry]:
     """All runtimes by name, those of other packages included; issues a :class:`PlugInWarning` for
