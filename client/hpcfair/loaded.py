@@ -128,7 +128,7 @@ class Loaded:
         try:
             for _ in range(runs):
                 self.run(inputs)
-        except RuntimeFailed as error:
+        except (BadInput, RuntimeFailed) as error:
             if args or kwargs:
                 raise
             raise BadInput(

@@ -98,7 +98,8 @@ def test_a_warm_up_takes_inputs_or_makes_them(client: Client, resolution: dict[s
 def test_a_warm_up_that_needs_inputs_asks_for_them(
     client: Client, resolution: dict[str, Any]
 ) -> None:
-    resolution["signature"]["inputs"][0] = {"name": "x", "dtype": "float32", "shape": ["N", "D"]}
+    x = {"name": "x", "dtype": "float32", "shape": ["N", "D"]}
+    resolution["signature"] = {**resolution["signature"], "inputs": [x]}
 
     with pytest.raises(BadInput, match=r"m\.warmup\(x\)"):
         client.load("lab/tiny").warmup()

@@ -136,7 +136,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes) -> N
     ("options", "said"),
     [
         ({"graph_optimization": "most"}, "one of disable, basic"),
-        ({"threads": 3}, "one of all, half, one"),
+        ({"threads": 0}, "one of all, half, one"),
         ({"warp": 9}, "has no option 'warp'"),
         ({"default": True, "threads": "one"}, "excludes all other options"),
     ],
