@@ -1,11 +1,11 @@
 """Runs an opened build for the threads and coroutines of a program."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 from hpcfair.errors import RuntimeFailed
 from hpcfair.measurement.placement import SHORTEST_RUN_NS, CallerPlacement
@@ -76,7 +76,10 @@ class Runner:
                 # One thread: more would only wait for their turn.
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="hpcfair-async")
             future = self._executor.submit(function)
-        return await asyncio.wrap_future(future)
+        # Imported here: it takes 15 ms, and most programs have no event loop.
+        wrapped: Any = import_module("asyncio").wrap_future(future)
+        result: R = await wrapped
+        return result
 
     def close(self) -> None:
         """End threads after their current run, drop calls that wait, release the build."""
