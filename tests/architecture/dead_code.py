@@ -60,7 +60,7 @@ CALLED_BY_OTHERS = {
     # what the reference of the manual is written from
     "registry/fair/card/keys.py": "form meaning",
     # what users of the client read
-    "client/hpcfair/*": "base_revision is_best Export",
+    "client/hpcfair/*": "base_revision is_best Export run_async",
     # members of enumerations, whose values the database and documents hold
     "registry/states.py": "[A-Z]*",
     "registry/scenarios.py": "[A-Z]*",
