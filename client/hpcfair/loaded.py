@@ -12,10 +12,10 @@ from hpcfair.record import Record
 from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import Resolution
 from hpcfair.rowsplit import RowSplitter, row_count
-from hpcfair.runner import Runner
 from hpcfair.runtimes.base import Array, Runtime
 from hpcfair.scenarios import Execution
 from hpcfair.seeded import seeded_inputs
+from hpcfair.serialrunner import SerialRunner
 from hpcfair.signature import Signature
 from hpcfair.trust import check as trust
 from hpcfair.types import Build
@@ -63,7 +63,7 @@ class Loaded:
         self.execution: Execution | None = self.build.execution if self.build else None
         self._records = records
         self._fetch_companions = fetch_companions
-        self._runner = Runner(open_build, place_caller=place_caller)
+        self._runner = SerialRunner(open_build, place_caller=place_caller)
         self._splitter = RowSplitter.of(self.signature, self._runner)
 
     # A union type would force every typed caller to narrow it, although the signature decides.

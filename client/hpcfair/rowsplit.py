@@ -8,8 +8,8 @@ import numpy as np
 
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.exporters.agreement import difference
-from hpcfair.runner import Runner
 from hpcfair.runtimes.base import Array, TensorInfo
+from hpcfair.serialrunner import SerialRunner
 from hpcfair.signature import Signature
 
 _Arrays = dict[str, Array]
@@ -39,7 +39,7 @@ class RowSplitter:
         self._is_independent = rows == 1
 
     @classmethod
-    def of(cls, signature: Signature, runner: Runner) -> Self | None:
+    def of(cls, signature: Signature, runner: SerialRunner) -> Self | None:
         """That of a model of a fixed number of rows; ``None`` for any other model."""
         rows = fixed_rows((*signature.inputs, *signature.outputs))
         rows = rows or fixed_rows(runner.runtime.inputs)

@@ -16,7 +16,7 @@ _Arrays = dict[str, Array]
 R = TypeVar("R")
 
 
-class Runner:
+class SerialRunner:
     """A build that is run by one thread at a time, or over several streams.
 
     Calls of several threads wait for one another: a run was measured with all cores that it uses to
