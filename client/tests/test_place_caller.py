@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpcfair import runner
+from hpcfair import serialrunner
 from hpcfair.client import Client
 from hpcfair.loaded import Loaded
 from hpcfair.measurement import placement
@@ -25,7 +25,7 @@ X = np.ones((2, 4), np.float32)
 
 @pytest.fixture(autouse=True)
 def any_run_is_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "SHORTEST_RUN_NS", 0)
+    monkeypatch.setattr(serialrunner, "SHORTEST_RUN_NS", 0)
     own = os.sched_getaffinity(0)
     monkeypatch.setattr(placement, "processors_of_machine", lambda: own)
 
@@ -104,7 +104,7 @@ def test_a_restricted_thread_is_placed_on_request_only(
 def test_short_runs_are_left_alone(
     load: Callable[..., Loaded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "SHORTEST_RUN_NS", 10**12)
+    monkeypatch.setattr(serialrunner, "SHORTEST_RUN_NS", 10**12)
     assert affinities(load()) == [os.sched_getaffinity(0)] * 3
 
 

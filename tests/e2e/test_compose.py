@@ -115,7 +115,8 @@ def port(environment: dict[str, str]) -> Iterator[int]:
             started.callback(end, running[-1])
         until(lambda: answer(listening, "/readyz") == 200)
         yield listening
-        assert not any(process.poll() for process in running), "a service died"
+        ends = {name: process.poll() for name, process in zip(OURS[1:], running, strict=True)}
+        assert not any(ends.values()), f"a service ended: {ends}"
         for process in running:
             process.terminate()
 
