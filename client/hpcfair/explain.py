@@ -27,7 +27,7 @@ def explain(
     lines = [
         f"{resolution.name} at revision {resolution.revision[:12]}",
         *_rows(_chosen(resolution)),
-        *_rows(_stated(threads)),
+        *_rows(_stated(threads, resolution.build)),
         *_rows(_trusted(resolution, signature, isolation)),
     ]
     if resolution.looser:
@@ -164,8 +164,13 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "record", resolution.record_id or ""
 
 
-def _stated(threads: int | None) -> Iterator[tuple[str, str]]:
-    if threads is not None:
+def _stated(threads: int | None, build: Build | None) -> Iterator[tuple[str, str]]:
+    if threads is None:
+        return
+    measured = build.runtime_options.get("threads") if build else None
+    if (threads, measured) == (1, "one"):
+        yield "threads", "1, as you stated and as it was measured"
+    else:
         yield "threads", f"{threads}, as you stated; the figures were measured with others"
 
 

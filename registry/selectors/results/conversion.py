@@ -33,6 +33,13 @@ def conversion_files(revision: Revision) -> list[ConversionFile]:
     return list(rows.select_related("blob").order_by("path"))
 
 
+def has_file(revision: Revision, sha256: str) -> bool:
+    """Whether a file of that digest was published in the revision, or converted from it."""
+    if revision.files.filter(blob=sha256).exists():
+        return True
+    return ConversionFile.objects.filter(conversion__revision=revision, blob=sha256).exists()
+
+
 def network_file_get(revision: Revision, path: str) -> File | ConversionFile:
     """The published or converted file at ``path``. Raises ``NotFound``: ``file_not_found``."""
     try:

@@ -18,6 +18,7 @@ from registry.selectors.access import (
     readable_revisions,
     require_scope,
 )
+from registry.selectors.results.conversion import has_file
 from registry.selectors.work.target import target_get
 from registry.services.audit import audit
 from registry.services.trust.attestation import record_sign
@@ -81,7 +82,7 @@ def _audit(actor: Actor, record: Record) -> None:
 def _store(
     document: dict[str, Any], job: Job | None, revision: Revision, target: Target, actor: Actor
 ) -> tuple[Record, bool]:
-    if not revision.files.filter(blob=document["identity"]["model_sha256"]).exists():
+    if not has_file(revision, document["identity"]["model_sha256"]):
         raise _refusal({"$.identity.model_sha256": "is not a file of the revision"})
     comparison = document.get("comparison", {})
     columns = {

@@ -13,7 +13,7 @@ from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthentica
 from registry.selectors.results.record import record_get, records_of
 from registry.services.results.record import record_add
 from registry.states import Scope
-from registry.tables import AuditEntry, Record, Target, Token, User
+from registry.tables import AuditEntry, Conversion, ConversionFile, Record, Target, Token, User
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor, json_values
 
@@ -86,6 +86,20 @@ def test_a_record_without_a_comparison_is_kept(floor: Floor, ticket: JobTicket) 
     del document["comparison"]
     record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
     assert (record.ratio, record.verdict) == (None, "")
+
+
+def test_a_record_is_of_the_network_that_weights_were_converted_to(
+    floor: Floor, ticket: JobTicket
+) -> None:
+    converted = shopfloor.make_blob(b"converted network")
+    document = shopfloor.document(floor.revision, job=ticket.job_uuid)
+    document["identity"]["model_sha256"] = converted.sha256
+    arguments = {"job_uuid": ticket.job_uuid, "fence": ticket.fence, "document": document}
+    with pytest.raises(Invalid):
+        record_add(**arguments)
+    conversion = Conversion.objects.create(revision=floor.revision, provenance={})
+    ConversionFile.objects.create(conversion=conversion, path="converted/x.onnx", blob=converted)
+    assert record_add(**arguments).revision == floor.revision
 
 
 WRONGS: dict[str, Callable[[dict[str, Any]], Any]] = {
