@@ -61,10 +61,10 @@ class Environments:
             AssertionError: it failed; the message holds what it wrote.
         """
         keys = ("PATH", "LANG", "TMPDIR", "OMP_NUM_THREADS")
-        kept = {key: os.environ[key] for key in keys if key in os.environ}
+        inherited = {key: os.environ[key] for key in keys if key in os.environ}
         done = subprocess.run(
             [str(self.python_of(name).parent / program), *arguments],
-            env=kept | environment,
+            env=inherited | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -105,8 +105,8 @@ def _uv(*arguments: str) -> None:
     command = [sys.executable, "-m", "uv", *arguments]
     # Wheels that pip is told of are for uv, too.
     wheels = os.environ.get("PIP_FIND_LINKS")
-    known = os.environ | ({"UV_FIND_LINKS": wheels} if wheels else {})
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
+    variables = os.environ | ({"UV_FIND_LINKS": wheels} if wheels else {})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     if done.returncode:
         raise RuntimeError(f"uv {' '.join(arguments)}:\n{done.stderr[-2000:]}")
 

@@ -55,13 +55,13 @@ class FakeHub(httpx.BaseTransport):
 
     Attributes:
         faults: Answers or errors for the next requests, before anything else.
-        asked: All requests, with their bodies read.
+        requests: All requests, with their bodies read.
     """
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.faults: list[httpx.Response | Exception] = []
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
         self._routes: dict[tuple[str, str], Any] = {}
         self.on("POST", "/api/v1/blobs/missing", self._missing)
 
@@ -78,7 +78,7 @@ class FakeHub(httpx.BaseTransport):
 
     def calls(self, method: str, path: str) -> list[httpx.Request]:
         """Requests to an address."""
-        return [r for r in self.asked if (r.method, r.url.path) == (method, path)]
+        return [r for r in self.requests if (r.method, r.url.path) == (method, path)]
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self._answer(request)
@@ -90,7 +90,7 @@ class FakeHub(httpx.BaseTransport):
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        self.asked.append(request)
+        self.requests.append(request)
         if self.faults:
             fault = self.faults.pop(0)
             if isinstance(fault, Exception):

@@ -330,4 +330,4 @@ def test_a_record_whose_build_was_replaced_cannot_be_repeated(
 def test_what_is_no_records_id_is_not_asked_for(hub: Any, client: Client) -> None:
     with pytest.raises(BadInput, match="64 hexadecimal digits"):
         reproduce(client.http, client.cache, "../records")
-    assert hub.asked == []
+    assert hub.requests == []

@@ -156,7 +156,7 @@ def test_a_damaged_blob_is_dropped_and_fetched_again(
 ) -> None:
     fetch_tree(http, cache, files[:1], what="lab/tiny")
     overwrite(cache.blob(files[0].sha256), b"GRAPH" * 100)
-    hub.asked.clear()
+    hub.requests.clear()
 
     folder = fetch_tree(http, cache, files, what="lab/tiny")
 

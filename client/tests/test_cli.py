@@ -44,7 +44,7 @@ def test_search_prints_a_line_a_model_in_a_pipe(hub: Any, run: Callable[..., Res
     assert result.stdout == (
         "lab/tiny\timage-classification\tMIT\tfloat32[N,4] -> float32[N,3]\t0.52 on x86-64-avx512\n"
     )
-    assert dict(hub.asked[0].url.params) == {"q": "galaxy", "license": "mit", "limit": "30"}
+    assert dict(hub.requests[0].url.params) == {"q": "galaxy", "license": "mit", "limit": "30"}
 
 
 def test_search_sends_the_words_of_the_grammar(hub: Any, run: Callable[..., Result]) -> None:
@@ -67,7 +67,7 @@ def test_search_sends_the_words_of_the_grammar(hub: Any, run: Callable[..., Resu
     result = run("search", *options, "--class", "mlp")
 
     assert result.exit_code == 0
-    sent = dict(hub.asked[0].url.params)
+    sent = dict(hub.requests[0].url.params)
     assert sent == {**words, "architecture_class": "mlp", "limit": "30"}
 
 
@@ -258,7 +258,7 @@ def test_login_checks_and_keeps_a_token_from_standard_input(
 
     assert "as alice" in result.stderr
     assert "hpf_new" not in result.output
-    assert hub.asked[0].headers["Authorization"] == "Bearer hpf_new"
+    assert hub.requests[0].headers["Authorization"] == "Bearer hpf_new"
     assert stat.S_IMODE(config_file().stat().st_mode) == 0o600
     assert "Signed out" in run("logout", "https://hub.test").stderr
 
@@ -282,7 +282,7 @@ def test_login_without_a_token_is_refused(hub: Any, run: Callable[..., Result]) 
     result = run("login", "https://hub.test", input="\n")
 
     assert result.exit_code == 2
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_the_stale_answer_warning_is_a_line_not_a_python_warning(

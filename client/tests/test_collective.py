@@ -83,7 +83,7 @@ def test_ranks_load_with_the_requests_of_one(
     models = on_all_ranks(lambda comm: client.load("lab/tiny", comm=comm))
 
     assert [model.revision for model in models] == [resolution["revision"]] * RANKS
-    assert [request.method for request in hub.asked] == ["POST", "GET"]
+    assert [request.method for request in hub.requests] == ["POST", "GET"]
 
 
 def test_ranks_with_caches_of_their_own_receive_the_files(
@@ -96,7 +96,7 @@ def test_ranks_with_caches_of_their_own_receive_the_files(
 
     paths = on_all_ranks(load)
 
-    assert [request.method for request in hub.asked] == ["POST", "GET"]
+    assert [request.method for request in hub.requests] == ["POST", "GET"]
     assert [path.relative_to(tmp_path).parts[0] for path in paths] == ["node-0", "node-1", "node-2"]
     assert len({path.read_bytes() for path in paths}) == 1
 
@@ -110,7 +110,7 @@ def test_a_refusal_is_raised_by_all_ranks(
 
     assert [type(error) for error in errors] == [ModelNotFound] * RANKS
     assert {error.status for error in errors} == {404}
-    assert len(hub.asked) == 1
+    assert len(hub.requests) == 1
 
 
 def test_a_rank_that_cannot_write_fails_all(http: Any, files: list[File], tmp_path: Path) -> None:
@@ -180,4 +180,4 @@ def test_ranks_of_two_architectures_are_refused(
     errors = on_all_ranks(lambda comm: client.load("lab/tiny", comm=comm))
 
     assert [type(error) for error in errors] == [BadInput] * RANKS
-    assert hub.asked == []
+    assert hub.requests == []

@@ -49,7 +49,7 @@ def test_parts_become_parameters(hub: Any, client: Client) -> None:
         ["b1", "b2"], models=["lab/tiny"], targets=["x"], accuracy=0.98, latency_ms=5, cost="size"
     )
     assert answer["builds"][0]["figures"]["energy"] is None
-    assert dict(hub.asked[0].url.params) == {
+    assert dict(hub.requests[0].url.params) == {
         "build": "b1,b2", "model": "lab/tiny", "target": "x", "accuracy": "0.98",
         "latency_ms": "5", "x": "size",
     }  # fmt: skip
@@ -58,7 +58,7 @@ def test_parts_become_parameters(hub: Any, client: Client) -> None:
 def test_what_is_left_out_is_not_sent(hub: Any, client: Client) -> None:
     hub.on("GET", "/api/v1/compare", DOCUMENT)
     client.compare(models=["lab/tiny"])
-    assert dict(hub.asked[0].url.params) == {"model": "lab/tiny"}
+    assert dict(hub.requests[0].url.params) == {"model": "lab/tiny"}
 
 
 def test_the_command_shows_figures_differences_and_the_answer(

@@ -19,8 +19,8 @@ from hpcfair.types import File
 
 class _Hub(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        names = ["lab/net", "lab/other"] if asked.get("by") == ["lab"] else ["lab/net"]
+        query = parse_qs(urlsplit(self.path).query)
+        names = ["lab/net", "lab/other"] if query.get("by") == ["lab"] else ["lab/net"]
         body = json.dumps({"items": [{"name": name} for name in names]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

@@ -59,7 +59,7 @@ def test_changes_of_state_are_sent_with_their_reason(
     result = run("devices", command, "bench 1", "--reason", "new memory")
     assert result.exit_code == 0
     assert result.stderr == f"bench 1 is {state}.\n"
-    assert json.loads(hub.asked[0].content) == {"state": state, "reason": "new memory"}
+    assert json.loads(hub.requests[0].content) == {"state": state, "reason": "new memory"}
 
 
 def test_a_code_comes_with_the_command_that_uses_it(
@@ -70,7 +70,7 @@ def test_a_code_comes_with_the_command_that_uses_it(
     result = run("devices", "code", "--owner", "alice")
     assert result.stdout == "BCDF-GHJK-LMNP-QRST\n"
     assert "hpcfair-agent join BCDF-GHJK-LMNP-QRST --hub http" in result.stderr
-    assert json.loads(hub.asked[-1].content) == {"target": None, "owner": "alice"}
+    assert json.loads(hub.requests[-1].content) == {"target": None, "owner": "alice"}
 
 
 def test_a_changed_device_is_returned(hub: Any, client: Client) -> None:

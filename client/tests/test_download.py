@@ -57,10 +57,10 @@ def test_what_is_cached_is_not_asked_for_again(
     hub: Any, http: Transport, cache: Cache, file: File
 ) -> None:
     first = fetch_tree(http, cache, [file], what="lab/tiny")
-    hub.asked.clear()
+    hub.requests.clear()
 
     assert fetch_tree(http, cache, [file], what="lab/tiny") == first
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_a_broken_download_goes_on_where_it_stopped(
@@ -71,9 +71,9 @@ def test_a_broken_download_goes_on_where_it_stopped(
     folder = fetch_tree(http, cache, [file], what="lab/tiny")
 
     assert (folder / "model.onnx").read_bytes() == DATA
-    assert hub.asked[1].headers["Range"] == "bytes=1000-"
+    assert hub.requests[1].headers["Range"] == "bytes=1000-"
     # Buckets name files by other tags, and would send the whole.
-    assert "If-Range" not in hub.asked[1].headers
+    assert "If-Range" not in hub.requests[1].headers
 
 
 def test_an_abandoned_download_is_taken_up_by_the_next_process(
@@ -86,7 +86,7 @@ def test_an_abandoned_download_is_taken_up_by_the_next_process(
 
     fetch_tree(http, cache, [file], what="lab/tiny")
 
-    assert hub.asked[-1].headers["Range"] == "bytes=1000-"
+    assert hub.requests[-1].headers["Range"] == "bytes=1000-"
     assert partial_files(cache) == []
 
 
@@ -177,7 +177,7 @@ def test_an_empty_file_needs_no_request(hub: Any, http: Transport, cache: Cache)
     folder = fetch_tree(http, cache, [empty], what="lab/tiny")
 
     assert (folder / "empty.txt").read_bytes() == b""
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize("path", ["../evil", "/evil", "a\\evil", "a/../../evil", "e\nvil"])
@@ -197,7 +197,7 @@ def test_a_digest_that_would_leave_the_cache_is_not_used(
 ) -> None:
     with pytest.raises(UnsafePath):
         fetch_tree(http, cache, [File("model.onnx", "../../evil", 4, "/x")], what="lab/tiny")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_equal_files_are_fetched_once(hub: Any, http: Transport, cache: Cache) -> None:
@@ -206,4 +206,4 @@ def test_equal_files_are_fetched_once(hub: Any, http: Transport, cache: Cache) -
     folder = fetch_tree(http, cache, files, what="lab/tiny")
 
     assert (folder / "sub" / "b.bin").read_bytes() == DATA
-    assert len(hub.asked) == 1
+    assert len(hub.requests) == 1

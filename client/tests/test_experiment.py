@@ -29,7 +29,7 @@ def test_an_ablation_is_requested_awaited_and_shown(hub: Any, run: Callable[...,
     hub.on("GET", "/api/v1/workloads/w1/ablations", {"items": [CONTROL, VARIANT]})
     result = run("ablate", "w1", "--budget", "1min")
     assert result.exit_code == 0, result.output
-    assert json.loads(hub.asked[0].content) == {"budget_s": 60.0}
+    assert json.loads(hub.requests[0].content) == {"budget_s": 60.0}
     assert "control\tthe same schedule, built twice\t1.000\t0.980 to 1.020\tsame" in result.stdout
     assert "3\tnot tiled\tinvalid" in result.stdout
 

@@ -77,7 +77,7 @@ def test_an_unknown_form_is_refused(hub: Any, client: Client) -> None:
 
     with pytest.raises(BadInput, match="onnx, torch, path"):
         client.reuse("lab/tiny", as_=unknown)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_a_copy_is_made_on_the_hub_and_says_nothing_else_of_itself(

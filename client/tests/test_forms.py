@@ -55,7 +55,7 @@ def test_as_onnx_the_published_network_is_asked_for(
     proto = client.load("lab/tiny", as_="onnx")
 
     assert isinstance(proto, onnx.ModelProto)
-    assert sent(hub.asked[0])["runtimes"] == {}
+    assert sent(hub.requests[0])["runtimes"] == {}
 
 
 def test_a_network_that_is_not_onnx_has_no_such_form(
@@ -75,7 +75,7 @@ def test_other_forms_are_refused_before_the_hub_is_asked(
 ) -> None:
     with pytest.raises(BadInput, match=reason):
         client.load("lab/tiny", isolated=True, **how)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_a_network_is_converted_to_torch_and_can_be_trained(

@@ -60,7 +60,7 @@ def test_both_files_are_sent_and_named_by_their_digests(
 def test_a_missing_file_is_told_before_anything_is_sent(hub: Any, client: Client) -> None:
     with pytest.raises(BadInput, match="no file"):
         client.profiles_import("lab/tiny", "/nowhere", target="x")
-    assert not hub.asked
+    assert not hub.requests
 
 
 def test_the_command_tells_what_was_matched(

@@ -94,7 +94,7 @@ def test_tuning_gives_a_job_a_target(hub: Any, client: Client, sent: Callable[..
     jobs = client.tune("lab/tiny", targets=["a", "b"], budget="2min")
 
     assert [job.uuid for job in jobs.wait()] == ["j0", "j1"]
-    assert sent(hub.asked[0]) == {"targets": ["a", "b"], "budget_s": 120.0}
+    assert sent(hub.requests[0]) == {"targets": ["a", "b"], "budget_s": 120.0}
 
 
 def test_cancelling_leaves_alone_what_has_ended(hub: Any, client: Client) -> None:

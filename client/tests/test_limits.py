@@ -74,7 +74,7 @@ def test_limits_are_sent_to_the_hub(
 ) -> None:
     client.load("lab/tiny", **limits)
 
-    asked = sent(hub.asked[0])
+    asked = sent(hub.requests[0])
     assert {key: asked[key] for key in asked if key in ("tolerance", "min_accuracy")} == body
 
 
@@ -99,7 +99,7 @@ def test_limits_that_mean_nothing_are_refused_before_anything_is_sent(
 ) -> None:
     with pytest.raises(BadInput, match=r"exact|0\.97"):
         client.load("lab/tiny", **limits)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_one_line_says_once_what_a_looser_tolerance_would_bring(
@@ -210,7 +210,7 @@ def test_a_number_that_was_answered_before_works_without_the_hub(
     hub: Any, client: Client, resolution: dict[str, Any], config: Config
 ) -> None:
     client.load("lab/tiny", tolerance=0.01)
-    hub.asked.clear()
+    hub.requests.clear()
     offline = Client(config=dataclasses.replace(config, offline=True), transport=hub)
 
     with pytest.warns(StaleAnswerWarning):
@@ -220,7 +220,7 @@ def test_a_number_that_was_answered_before_works_without_the_hub(
     assert model.resolution.acceptance.tolerance == 0.01
     with pytest.raises(Offline):
         offline.load("lab/tiny", tolerance=0.02)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_a_run_says_what_ran(client: Client, resolution: dict[str, Any], tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_builds_are_listed_within_limits(hub: Any, client: Client, build: dict[s
     client.builds("lab/tiny")
 
     assert listed.limit == 0.008
-    assert [dict(request.url.params) for request in hub.asked] == [{"tolerance": "0.01"}, {}]
+    assert [dict(request.url.params) for request in hub.requests] == [{"tolerance": "0.01"}, {}]
 
 
 def test_an_older_hub_says_nothing_of_looser_classes(
@@ -260,7 +260,7 @@ def test_a_command_takes_limits(
     result = CliRunner().invoke(cli.app, words, obj=client)
 
     assert json.loads(result.stdout)["name"] == "lab/tiny"
-    asked = sent(hub.asked[0])
+    asked = sent(hub.requests[0])
     assert (asked["tolerance"], asked["min_accuracy"]) == (0.01, 0.97)
 
 

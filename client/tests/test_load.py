@@ -50,8 +50,8 @@ def test_loading_asks_the_hub_once_and_fetches_the_files(
 ) -> None:
     client.load("lab/tiny", revision="v2", tolerance="int8")
 
-    assert [request.method for request in hub.asked] == ["POST", "GET"]
-    asked = sent(hub.asked[0])
+    assert [request.method for request in hub.requests] == ["POST", "GET"]
+    asked = sent(hub.requests[0])
     assert (asked["revision"], asked["tolerance"]) == ("v2", "int8")
     assert asked["machine"]["architecture"] == machine.describe().architecture
     assert asked["runtimes"] == registry.installed()
@@ -122,7 +122,7 @@ def test_the_plain_model_can_be_asked_for(
 
     client.load("lab/tiny", target=None)
 
-    assert sent(hub.asked[0])["runtimes"] == {}
+    assert sent(hub.requests[0])["runtimes"] == {}
 
 
 def test_another_target_of_this_machine_can_be_asked_for(
@@ -132,7 +132,7 @@ def test_another_target_of_this_machine_can_be_asked_for(
 
     client.load("lab/tiny", target=lowest.slug)
 
-    assert sent(hub.asked[0])["machine"]["features"] == list(lowest.features)
+    assert sent(hub.requests[0])["machine"]["features"] == list(lowest.features)
 
 
 def test_a_target_this_machine_cannot_run_is_refused(hub: Any, client: Client) -> None:
@@ -140,7 +140,7 @@ def test_a_target_this_machine_cannot_run_is_refused(hub: Any, client: Client) -
 
     with pytest.raises(BadInput, match=f"cannot run {foreign.slug}"):
         client.load("lab/tiny", target=foreign.slug)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize("asked", [{"target": "pdp-11"}, {"tolerance": "fp3"}])
@@ -197,14 +197,14 @@ def test_offline_nothing_is_asked_and_the_last_answer_counts(
     hub: Any, client: Client, resolution: dict[str, Any], config: Config
 ) -> None:
     client.load("lab/tiny")
-    hub.asked.clear()
+    hub.requests.clear()
     offline = Client(config=dataclasses.replace(config, offline=True), transport=hub)
 
     with pytest.warns(StaleAnswerWarning):
         model = offline.load("lab/tiny")
 
     np.testing.assert_allclose(model(X), Y)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_offline_without_a_last_answer_says_so(hub: Any, config: Config) -> None:

@@ -112,7 +112,7 @@ def test_a_program_signs_in_without_a_token(
     assert "BCDF-GHJK" in capsys.readouterr().err
     assert Config.read().token == "hpf_new"
     assert stat.S_IMODE(config_file().stat().st_mode) == 0o600
-    assert "Authorization" not in hub.asked[0].headers
+    assert "Authorization" not in hub.requests[0].headers
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_without_a_scenario_items_run_as_they_are(
 def test_the_scenario_is_asked_for_and_explained(
     offline: Loaded, hub: Any, sent: Callable[..., Any]
 ) -> None:
-    assert sent(hub.asked[0])["scenario"] == "offline"
+    assert sent(hub.requests[0])["scenario"] == "offline"
     assert "offline: 5000 samples/s, batch 3, one stream per core" in offline.explain()
 
 

@@ -46,7 +46,7 @@ def test_the_client_reads_groups_with_reasons(
     assert [group.label for group in profile.groups] == ["Conv + Relu", "Gemm"]
     assert profile.groups[0].nodes == (4, 5)
     assert [reason.code for reason in profile.groups[0].reasons] == ["untuned", "noise"]
-    assert dict(hub.asked[0].url.params) == {"target": "x86-64-avx512"}
+    assert dict(hub.requests[0].url.params) == {"target": "x86-64-avx512"}
 
 
 def test_the_command_prints_groups_and_what_applies(run: Callable[..., Result]) -> None:

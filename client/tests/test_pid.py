@@ -88,7 +88,7 @@ def test_a_model_is_loaded_by_identifier_at_its_version(
 
 def test_names_are_names_and_nobody_is_asked(hub: Any, client: Client) -> None:
     assert client.locate("lab/tiny", revision="v2") == ("lab/tiny", "v2")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_of_all_versions_together_one_may_be_chosen(client: Client, named: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ def test_a_version_is_no_other_version(client: Client, named: dict[str, Any]) ->
 
 def test_the_token_goes_to_the_hub_alone(hub: Any, client: Client, named: dict[str, Any]) -> None:
     client.locate(f"doi:{DOI}")
-    assert [(request.url.host, "Authorization" in request.headers) for request in hub.asked] == [
+    assert [(request.url.host, "Authorization" in request.headers) for request in hub.requests] == [
         ("doi.org", False),
         ("hub.test", True),
     ]
@@ -121,7 +121,7 @@ def test_a_doi_that_goes_in_circles_ends(hub: Any, client: Client) -> None:
     hub.on("GET", f"/{DOI}", httpx.Response(302, headers={"Location": f"/{DOI}"}))
     with pytest.raises(BadInput, match="no model of a hub"):
         client.locate(f"doi:{DOI}")
-    assert len(hub.asked) == 10
+    assert len(hub.requests) == 10
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_another_hubs_model_is_not_loaded_from_there(hub: Any, client: Client) -
     hub.on("GET", f"/{DOI}", httpx.Response(302, headers={"Location": place}))
     with pytest.raises(NotFound, match=r"evil\.test.*hub\.test knows nothing.*HPCFAIR_URL"):
         client.load(f"doi:{DOI}")
-    assert {request.url.host for request in hub.asked} == {"doi.org", "hub.test"}
+    assert {request.url.host for request in hub.requests} == {"doi.org", "hub.test"}
 
 
 def test_the_hubs_own_words_are_kept(
@@ -182,7 +182,7 @@ def test_a_name_that_is_none_is_not_taken_from_a_hub(client: Client, named: dict
 def test_what_is_no_identifier_is_refused_unasked(hub: Any, client: Client, text: str) -> None:
     with pytest.raises(BadInput, match="no identifier of a model"):
         client.load(text)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_an_unknown_doi_is_not_found(hub: Any, client: Client) -> None:
@@ -214,11 +214,11 @@ def test_offline_what_was_loaded_is_loaded_again(
     hub: Any, client: Client, named: dict[str, Any], resolution: dict[str, Any], config: Config
 ) -> None:
     client.load(VERSION)
-    hub.asked.clear()
+    hub.requests.clear()
     offline = Client(config=dataclasses.replace(config, offline=True), transport=hub)
     with pytest.warns(StaleAnswerWarning):
         assert offline.load(VERSION).revision == OID
-    assert hub.asked == []
+    assert hub.requests == []
     with pytest.raises(Offline):
         offline.load(CONCEPT)
 
@@ -231,7 +231,7 @@ def test_another_resolver_can_be_named(
     mirrored = dataclasses.replace(config, doi="https://doi.mirror.test")
     with Client(config=mirrored, transport=hub) as client:
         client.locate(f"https://doi.org/{DOI}")
-    assert hub.asked[0].url.host == "doi.mirror.test"
+    assert hub.requests[0].url.host == "doi.mirror.test"
 
 
 def test_the_command_pulls_into_the_folder_of_the_models_name(
@@ -252,7 +252,7 @@ def test_a_doi_is_asked_for_and_waited_for(
     hub.on("POST", "/api/v1/models/lab/tiny/doi", {**job, "result": {"doi": DOI}})
     result = CliRunner().invoke(cli.app, ["doi", "lab/tiny", "--revision", "v1"], obj=client)
     assert result.stdout == f"https://doi.org/{DOI}\n"
-    assert sent(hub.asked[0]) == {"revision": "v1"}
+    assert sent(hub.requests[0]) == {"revision": "v1"}
 
 
 @settings(deadline=None)

@@ -29,7 +29,7 @@ def test_principles_are_listed_and_filtered(hub: Any, run: Callable[..., Result]
     hub.on("GET", "/api/v1/principles", {"items": [PRINCIPLE], "next": None})
     result = run("principles", "--status", "published", "--operator", "matmul")
     assert result.stdout == f"published\t{PRINCIPLE['words']}\t{'a' * 12}\n"
-    params = dict(hub.asked[0].url.params)
+    params = dict(hub.requests[0].url.params)
     assert (params["status"], params["anchor"]) == ("published", "matmul")
 
 
@@ -37,5 +37,5 @@ def test_a_principle_comes_with_its_evidence(hub: Any, client: Client) -> None:
     document = PRINCIPLE | {"evidence": {"support": {"workloads": 3}}, "version": 2}
     hub.on("GET", f"/api/v1/principles/{'a' * 64}", document)
     assert client.principle("a" * 64, version=2) == document
-    assert dict(hub.asked[0].url.params) == {"version": "2"}
+    assert dict(hub.requests[0].url.params) == {"version": "2"}
     assert Principle.from_json(document).anchor == "matmul"

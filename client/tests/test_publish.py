@@ -65,13 +65,13 @@ def test_bytes_the_hub_has_are_not_sent_again(hub: Any, client: Client, tiny: by
 
     client.save(tiny, NAME, card=CARD)
 
-    assert len([request for request in hub.asked if request.method == "PUT"]) == 1
+    assert len([request for request in hub.requests if request.method == "PUT"]) == 1
 
 
 def test_an_upload_names_its_length(hub: Any, client: Client, tiny: bytes) -> None:
     client.save(tiny, NAME, card=CARD)
 
-    sent = next(r for r in hub.asked if r.method == "PUT" and r.content == tiny)
+    sent = next(r for r in hub.requests if r.method == "PUT" and r.content == tiny)
     assert sent.headers["Content-Length"] == str(len(tiny))
     assert "Transfer-Encoding" not in sent.headers
 
@@ -80,7 +80,7 @@ def test_without_a_license_nothing_is_sent(hub: Any, client: Client, tiny: bytes
     with pytest.raises(LicenseMissing):
         client.save(tiny, NAME, card={"task": "image-classification"})
 
-    assert {request.method for request in hub.asked} == {"GET"}
+    assert {request.method for request in hub.requests} == {"GET"}
 
 
 def test_an_argument_that_save_lacks_is_refused(hub: Any, client: Client, tiny: bytes) -> None:
@@ -208,7 +208,7 @@ def test_examples_that_make_no_sense_are_refused_before_anything_is_sent(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         client.save(tiny, NAME, card=CARD, **given)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize("name", ["tiny", "lab/../tiny", "lab/ti ny"])
@@ -217,7 +217,7 @@ def test_a_name_that_is_none_is_refused_before_anything_is_sent(
 ) -> None:
     with pytest.raises(BadInput):
         client.save(tiny, name, card=CARD)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_a_path_that_holds_nothing_is_refused(client: Client, tmp_path: Path) -> None:

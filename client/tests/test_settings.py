@@ -63,7 +63,7 @@ def test_what_cannot_be_is_refused_before_the_hub_is_asked(
 
     with pytest.raises(BadInput, match=reason):
         client.load("lab/tiny", **how)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_devices_limit_the_builds_that_are_offered(
@@ -80,8 +80,8 @@ def test_devices_limit_the_builds_that_are_offered(
     monkeypatch.setattr(machine, "describe", lambda: here)
 
     client.load("lab/tiny", device="cpu")
-    assert not set(gpu.features) & set(sent(hub.asked[0])["machine"]["features"])
+    assert not set(gpu.features) & set(sent(hub.requests[0])["machine"]["features"])
     with pytest.raises(BadInput, match=r"no build for the GPU\. It is the fastest"):
         client.load("lab/tiny", device="cuda")
-    asked = sent(hub.calls("POST", "/api/v1/models/lab/tiny/resolve")[-1])
-    assert {"cuda", "nvidia-h200"} <= set(asked["machine"]["features"])
+    request = sent(hub.calls("POST", "/api/v1/models/lab/tiny/resolve")[-1])
+    assert {"cuda", "nvidia-h200"} <= set(request["machine"]["features"])

@@ -51,7 +51,7 @@ def oid(resolution: dict[str, Any]) -> str:
 def site(client: Client, hub: Any, oid: str) -> Path:
     """A cache that the site filled with a revision, when nobody looked."""
     client.load("lab/tiny", revision=oid).close()
-    hub.asked.clear()
+    hub.requests.clear()
     return client.cache.root
 
 
@@ -112,7 +112,7 @@ def test_a_branch_is_asked_for_and_its_files_are_those_of_the_site(
 ) -> None:
     model = Client(config=user, transport=hub).load("lab/tiny")
 
-    assert [request.method for request in hub.asked] == ["POST"]
+    assert [request.method for request in hub.requests] == ["POST"]
     assert model.path.is_relative_to(site)
 
 
@@ -131,7 +131,7 @@ def test_a_pinned_revision_without_a_build_is_asked_for_again(
 def test_verify_asks_for_a_pinned_revision_again(user: Config, hub: Any, oid: str) -> None:
     Client(config=user, transport=hub).load("lab/tiny", revision=oid, verify=True)
 
-    assert [request.method for request in hub.asked] == ["POST"]
+    assert [request.method for request in hub.requests] == ["POST"]
 
 
 def test_what_is_damaged_in_the_site_is_loaded_into_the_users_cache(

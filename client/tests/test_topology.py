@@ -34,7 +34,7 @@ def run(client: Client) -> Callable[..., Result]:
 def test_a_network_is_fetched_whole(hub: Any, client: Client) -> None:
     hub.on("GET", ADDRESS, DOCUMENT)
     assert client.topology("lab/tiny", revision="v1", path="half.onnx") == DOCUMENT
-    assert dict(hub.asked[0].url.params) == {"revision": "v1", "path": "half.onnx"}
+    assert dict(hub.requests[0].url.params) == {"revision": "v1", "path": "half.onnx"}
 
 
 def test_a_tree_has_groups_and_drawn_nodes(hub: Any, run: Callable[..., Result]) -> None:

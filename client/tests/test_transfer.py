@@ -39,7 +39,7 @@ class Server:
         ranges: Whether it understands Range.
         framed: Send chunked, without a length.
         cuts: Break off after so many bytes of the next bodies.
-        asked: The Range headers so far.
+        requests: The Range headers so far.
     """
 
     url: str = ""
@@ -47,7 +47,7 @@ class Server:
     ranges: bool = True
     framed: bool = False
     cuts: list[int] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name http.server wants
         asked = self.headers.get("Range", "")
-        self.state.asked.append(asked)
+        self.state.requests.append(asked)
         start = re.fullmatch(r"bytes=(\d+)-", asked) if self.state.ranges else None
         body = self.state.data[int(start[1]) if start else 0 :]
         self.send_response(206 if start else 200)
@@ -129,7 +129,7 @@ def test_a_connection_lost_on_the_way_is_gone_on_with(
     checkout(http, cache, [FILE], tmp_path, what="lab/tiny")
 
     assert (tmp_path / "model.onnx").read_bytes() == DATA
-    assert server.asked == ["", f"bytes={cut}-" if cut else ""]
+    assert server.requests == ["", f"bytes={cut}-" if cut else ""]
 
 
 def test_what_came_before_a_failure_is_not_asked_for_again(
@@ -142,12 +142,12 @@ def test_what_came_before_a_failure_is_not_asked_for_again(
     (tmp_path / "here" / "README.md").write_text("mine")
     assert list(export_path(tmp_path / "here", None, tmp_path).files) == ["README.md"]
     (tmp_path / "here" / "README.md").unlink()
-    server.asked.clear()
+    server.requests.clear()
 
     checkout(http, cache, [FILE], tmp_path / "here", what="lab/tiny")
 
     assert (tmp_path / "here" / "model.onnx").read_bytes() == DATA
-    assert server.asked == [f"bytes={6 * 2**20}-"]
+    assert server.requests == [f"bytes={6 * 2**20}-"]
     assert names(tmp_path / "here") == ["model.onnx"]
 
 
@@ -194,21 +194,21 @@ def test_what_the_folder_has_already_is_not_asked_for(
 
     checkout(http, cache, [FILE], tmp_path, what="lab/tiny")
 
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_what_the_cache_has_is_copied_out_of_it(
     server: Server, http: Transport, cache: Cache, tmp_path: Path
 ) -> None:
     cached = fetch_tree(http, cache, [FILE], what="lab/tiny") / "model.onnx"
-    server.asked.clear()
+    server.requests.clear()
 
     checkout(http, cache, [FILE], tmp_path / "here", what="lab/tiny")
 
     copy = tmp_path / "here" / "model.onnx"
     copy.write_bytes(b"changed")
     assert cached.read_bytes() == DATA
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_damaged_blob_is_fetched_instead_of_copied(
@@ -232,7 +232,7 @@ def test_equal_files_are_fetched_once_and_are_files_of_their_own(
 
     assert (tmp_path / "sub" / "twin.bin").read_bytes() == DATA
     assert (tmp_path / "sub" / "twin.bin").stat().st_nlink == 1
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_disk_that_is_full_ends_it_and_keeps_what_fits(
@@ -247,12 +247,12 @@ def test_a_disk_that_is_full_ends_it_and_keeps_what_fits(
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert failure.value.errno == errno.EFBIG
     assert not cache.has(FILE)
-    server.asked.clear()
+    server.requests.clear()
 
     folder = fetch_tree(http, cache, [FILE], what="lab/tiny")
 
     assert (folder / "model.onnx").read_bytes() == DATA
-    assert server.asked == [f"bytes={3 * 2**20}-"]
+    assert server.requests == [f"bytes={3 * 2**20}-"]
 
 
 WORKER = """

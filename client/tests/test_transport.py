@@ -24,7 +24,7 @@ def test_a_passing_refusal_is_retried(hub: Any, http: Transport, status: int) ->
     hub.faults = [httpx.Response(status), httpx.ConnectError("refused")]
 
     assert http.get(WHO) == {"name": "alice"}
-    assert len(hub.asked) == 3
+    assert len(hub.requests) == 3
 
 
 def test_all_attempts_of_one_wish_carry_one_name(hub: Any, http: Transport) -> None:
@@ -33,7 +33,7 @@ def test_all_attempts_of_one_wish_carry_one_name(hub: Any, http: Transport) -> N
 
     http.get(WHO)
 
-    assert len({request.headers["X-Request-Id"] for request in hub.asked}) == 1
+    assert len({request.headers["X-Request-Id"] for request in hub.requests}) == 1
 
 
 def test_a_write_that_may_have_happened_is_not_repeated(hub: Any, http: Transport) -> None:
@@ -41,7 +41,7 @@ def test_a_write_that_may_have_happened_is_not_repeated(hub: Any, http: Transpor
 
     with pytest.raises(HubUnreachable):
         http.post("/api/v1/models", {})
-    assert len(hub.asked) == 1
+    assert len(hub.requests) == 1
 
 
 def test_a_write_refused_for_coming_too_fast_is_repeated(hub: Any, http: Transport) -> None:
@@ -56,7 +56,7 @@ def test_retrying_ends(hub: Any, http: Transport) -> None:
 
     with pytest.raises(HubUnreachable, match="does not answer"):
         http.get(WHO)
-    assert len(hub.asked) == 4
+    assert len(hub.requests) == 4
 
 
 def test_a_hub_that_stays_unavailable_says_so(
@@ -76,7 +76,7 @@ def test_a_refusal_becomes_the_class_of_its_code(
     with pytest.raises(ModelNotFound) as refusal:
         http.get("/api/v1/models/a/b")
     assert refusal.value.status == 404
-    assert refusal.value.request_id == hub.asked[0].headers["X-Request-Id"]
+    assert refusal.value.request_id == hub.requests[0].headers["X-Request-Id"]
 
 
 def test_a_refusal_that_is_no_problem_document_is_still_an_error(hub: Any, http: Transport) -> None:
@@ -98,8 +98,8 @@ def test_the_hub_gets_the_token(hub: Any, http: Transport) -> None:
 
     http.get(WHO)
 
-    assert hub.asked[0].headers["Authorization"] == "Bearer hpf_secret"
-    assert hub.asked[0].headers["User-Agent"].startswith("hpcfair/")
+    assert hub.requests[0].headers["Authorization"] == "Bearer hpf_secret"
+    assert hub.requests[0].headers["User-Agent"].startswith("hpcfair/")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_nobody_else_gets_the_token(hub: Any, http: Transport, url: str) -> None
 
     http.get(url)
 
-    assert "Authorization" not in hub.asked[0].headers
+    assert "Authorization" not in hub.requests[0].headers
 
 
 def test_a_redirect_to_another_host_drops_the_token(hub: Any, http: Transport) -> None:
@@ -118,7 +118,7 @@ def test_a_redirect_to_another_host_drops_the_token(hub: Any, http: Transport) -
     hub.on("GET", "/x", {"from": "elsewhere"})
 
     assert http.get(WHO) == {"from": "elsewhere"}
-    assert "Authorization" not in hub.asked[1].headers
+    assert "Authorization" not in hub.requests[1].headers
 
 
 def test_a_hub_below_a_path_is_asked_below_it(hub: Any, config: Config) -> None:
@@ -137,7 +137,7 @@ def test_offline_nothing_is_sent(hub: Any, config: Config) -> None:
         pytest.raises(Offline, match="HPCFAIR_OFFLINE"),
     ):
         http.get(WHO)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_an_uploads_body_is_made_anew_for_each_attempt(hub: Any, http: Transport) -> None:
@@ -147,7 +147,7 @@ def test_an_uploads_body_is_made_anew_for_each_attempt(hub: Any, http: Transport
     with http.open("PUT", path, content=lambda: iter([b"ab", b"c"])) as response:
         response.read()
 
-    assert [request.content for request in hub.asked] == [b"abc", b"abc"]
+    assert [request.content for request in hub.requests] == [b"abc", b"abc"]
 
 
 def test_pages_are_followed_to_the_end(hub: Any, http: Transport) -> None:

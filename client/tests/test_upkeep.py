@@ -53,9 +53,9 @@ def test_prune_removes_what_was_not_used(cache: Cache) -> None:
 def test_prune_keeps_the_blobs_of_what_stays(cache: Cache) -> None:
     upkeep.prune(cache, unused_s=DAY_S)
 
-    kept = upkeep.entries(cache)[0]
-    assert all(cache.has(file) for file in kept.files)
-    assert len(list((cache.root / "blobs").rglob("?" * 64))) == len(kept.files)
+    entry = upkeep.entries(cache)[0]
+    assert all(cache.has(file) for file in entry.files)
+    assert len(list((cache.root / "blobs").rglob("?" * 64))) == len(entry.files)
 
 
 def test_prune_of_everything_leaves_nothing_but_the_tag(cache: Cache) -> None:

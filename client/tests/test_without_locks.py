@@ -156,7 +156,7 @@ def test_what_a_killed_process_left_is_resumed_and_nobody_waits_for_it(
 
     os.utime(part, (time.time() - 600,) * 2)
     cache.drop_blob(file.sha256)
-    hub.asked.clear()
+    hub.requests.clear()
     resumed = cache.partials.start(file.sha256)
     assert resumed.read_bytes() == data[:3000]
     assert not part.exists()

@@ -39,7 +39,7 @@ def test_workloads_are_listed_and_filtered(hub: Any, run: Callable[..., Result])
     first, second = result.stdout.splitlines()
     assert first == "conv2d_nhwc\t1x28x28x32\tx86-64-avx512\t64\t123 µs\tw1"
     assert "\tnone\tw2" in second
-    params = dict(hub.asked[0].url.params)
+    params = dict(hub.requests[0].url.params)
     assert (params["target"], params["q"]) == ("x86-64-avx512", "conv")
 
 

@@ -25,7 +25,7 @@ class OriginServer:
         token: Files and facts are for its bearer only, if any.
         corrupt: Paths of which other bytes are sent than stated.
         elsewhere: Where bytes are redirected to.
-        asked: Paths of requests, with the token of each.
+        requests: Paths of requests, with the token of each.
     """
 
     versions: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class OriginServer:
     token: str = ""
     corrupt: frozenset[str] = frozenset()
     elsewhere: str = ""
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
 
     def commit(self, files: dict[str, bytes]) -> str:
@@ -44,11 +44,11 @@ class OriginServer:
 
     def fetched(self) -> list[str]:
         """Paths of the files whose bytes were asked for."""
-        return [path.split("/resolve/")[1][41:] for path, _ in self.asked if "/resolve/" in path]
+        return [path.split("/resolve/")[1][41:] for path, _ in self.requests if "/resolve/" in path]
 
     def reply(self, path: str, token: str) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
-        self.asked.append((path, token))
+        self.requests.append((path, token))
         if self.token and token != self.token:
             return 401, {"X-Error-Code": "GatedRepo"}, b'{"error": "Access is restricted"}'
         if match := re.fullmatch(rf"/api/models/{NAME}(?:/revision/(.+))?", path):

@@ -103,7 +103,7 @@ def test_an_unchanged_model_moves_no_bytes_and_a_changed_one_the_changed_file_on
 ) -> None:
     importing = at(far.url, as_alice)
     first = importing.import_model(f"hf:{NAME}")
-    far.asked.clear()
+    far.requests.clear()
 
     again = importing.import_model(f"hf:{NAME}")
 
@@ -171,9 +171,9 @@ def test_a_gated_model_needs_the_token_of_its_server(
     done = at(far.url, as_alice, "hf_secret").import_model(f"hf:{NAME}")
 
     assert set(done.changed) == set(FILES)
-    assert as_alice.config.token not in {token for _, token in far.asked}
-    kept = [path.read_bytes() for path in as_alice.config.cache.rglob("*") if path.is_file()]
-    assert not any(b"hf_secret" in data for data in kept)
+    assert as_alice.config.token not in {token for _, token in far.requests}
+    contents = [path.read_bytes() for path in as_alice.config.cache.rglob("*") if path.is_file()]
+    assert not any(b"hf_secret" in data for data in contents)
 
 
 def test_a_token_does_not_follow_to_another_server(
@@ -184,7 +184,7 @@ def test_a_token_does_not_follow_to_another_server(
         far.elsewhere = bucket.url
         done = at(far.url, as_alice, "hf_secret").import_model(f"hf:{NAME}")
     assert set(done.changed) == set(FILES)
-    assert {token for _, token in bucket.asked} == {""}
+    assert {token for _, token in bucket.requests} == {""}
 
 
 @pytest.mark.parametrize("path", ["model.onnx", "notes/a.txt"])
@@ -248,10 +248,10 @@ def test_a_model_is_loaded_straight_from_its_server_and_then_without_it(
         assert "hpcfair import" in model.explain()
     # The card and the notes are not needed to run it.
     assert far.fetched() == ["model.onnx"]
-    far.asked.clear()
+    far.requests.clear()
     with at(far.url, as_alice, offline=True).load(f"hf:{NAME}", revision=commit) as model:
         np.testing.assert_array_equal(model(X), expected)
-    assert far.asked == []
+    assert far.requests == []
     with pytest.raises(Untrusted, match="hpcfair import"):
         loading.load(f"hf:{NAME}", signed=True)
 

@@ -98,11 +98,11 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_co
     rest = cache.partials.start(digest)
     rest.write_bytes(data[:100])
     cache.partials.leave(rest)
-    asked: list[Any] = []
+    requests: list[Any] = []
     ask = as_alice.http.open
 
     def listen(*args: Any, **more: Any) -> Any:
-        asked.append(more.get("headers"))
+        requests.append(more.get("headers"))
         return ask(*args, **more)
 
     monkeypatch.setattr(as_alice.http, "open", listen)
@@ -110,7 +110,7 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_co
     model = as_alice.load(NAME, target=None)
 
     np.testing.assert_allclose(model(X), Y)
-    assert asked[-1]["Range"] == "bytes=100-"
+    assert requests[-1]["Range"] == "bytes=100-"
     assert cache.blob(digest).read_bytes() == data
 
     config = dataclasses.replace(as_alice.config, offline=True)

@@ -86,8 +86,8 @@ def _make(folder: Path, lines: Sequence[str]) -> None:
 
 def _uv(*arguments: str) -> None:
     places = f"{_wheel().parent} {os.environ.get('PIP_FIND_LINKS', '')}".split()
-    known = {"UV_FIND_LINKS": ",".join(places), "UV_CONSTRAINT": str(_ROOT / "constraints.txt")}
-    _run([sys.executable, "-m", "uv", "--quiet", "--system-certs", *arguments], known)
+    variables = {"UV_FIND_LINKS": ",".join(places), "UV_CONSTRAINT": str(_ROOT / "constraints.txt")}
+    _run([sys.executable, "-m", "uv", "--quiet", "--system-certs", *arguments], variables)
 
 
 @functools.cache

@@ -56,11 +56,11 @@ def network(*nodes: Any, shape: tuple[int | str, ...] = ("N", 4)) -> ModelProto:
 
 
 def test_an_image_is_resized_for_any_number_of_rows(tmp_path: Path) -> None:
-    wanted = numpy_helper.from_array(np.array([4, 4]))
+    pixels = numpy_helper.from_array(np.array([4, 4]))
     nodes = [
-        helper.make_node("Shape", ["x"], ["kept"], start=0, end=2),
-        helper.make_node("Constant", [], ["wanted"], value=wanted),
-        helper.make_node("Concat", ["kept", "wanted"], ["sizes"], axis=0),
+        helper.make_node("Shape", ["x"], ["rows"], start=0, end=2),
+        helper.make_node("Constant", [], ["pixels"], value=pixels),
+        helper.make_node("Concat", ["rows", "pixels"], ["sizes"], axis=0),
         helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest"),
     ]
     model = network(*nodes, shape=("N", 1, 2, 2))
@@ -113,14 +113,14 @@ def test_a_row_is_copied_however_it_lies_in_memory(dense: tuple[Network, BuildRe
     network, built = dense
     runtime = runtime_of(built)
     row = random_inputs(network, 7)["x"]
-    wanted = runtime.run({"x": row})["scores"]
+    expected = runtime.run({"x": row})["scores"]
     scattered = np.repeat(row, 2, axis=1)[:, ::2]
     several = runtime.run({"x": np.concatenate([row + 1, scattered])})["scores"]
-    np.testing.assert_array_equal(runtime.run({"x": scattered})["scores"], wanted)
-    np.testing.assert_array_equal(several[1:], wanted)
+    np.testing.assert_array_equal(runtime.run({"x": scattered})["scores"], expected)
+    np.testing.assert_array_equal(several[1:], expected)
     with pytest.raises(BadInput, match="float64"):
         runtime.run({"x": row.astype(np.float64)})
-    np.testing.assert_array_equal(runtime.run({"x": row})["scores"], wanted)
+    np.testing.assert_array_equal(runtime.run({"x": row})["scores"], expected)
 
 
 def test_rows_that_look_at_each_other_are_not_run_one_by_one(tmp_path: Path) -> None:
