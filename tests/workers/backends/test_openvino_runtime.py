@@ -190,7 +190,7 @@ def test_every_option_opens(tmp_path: Path, precision: str, *, pinning: bool) ->
     ("options", "said"),
     [
         ({"turbo": True}, "has no option 'turbo'"),
-        ({"threads": 3}, "threads cannot be 3"),
+        ({"threads": 0}, "threads cannot be 0"),
         ({"precision": "int4"}, "precision cannot be 'int4'"),
         ({"pinning": 1}, "pinning cannot be 1"),
         ({"pinning": "yes"}, "pinning cannot be 'yes'"),
