@@ -34,7 +34,7 @@ _NUMPY_TYPES = frozenset(
 )
 
 
-_MANY = ("for y in m.map([x, x]):  # any number of samples or batches", "    print(y)")
+_MANY = ("for y in m.map([x, x]):  # any number of samples", "    print(y)")
 
 
 @dataclass(frozen=True, slots=True)
