@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from hpcfair import cli, errors
 from hpcfair.client import Client
 from hpcfair.commands import account
+from hpcfair.commands.exitstatus import exit_status
 from hpcfair.config import config_file
 
 HIT = {
@@ -318,7 +319,7 @@ def test_ctrl_c_ends_cleanly(run: Callable[..., Result], monkeypatch: pytest.Mon
         (errors.Forbidden("x"), 4),
         (errors.Unavailable("x"), 5),
         (errors.Offline("x"), 5),
-        (TimeoutError("x"), 5),
+        (errors.TimedOut("x"), 5),
         (errors.Conflict("x"), 6),
         (errors.LicenseMissing("x"), 6),
         (errors.InvalidModelFile("x"), 7),
@@ -328,8 +329,8 @@ def test_ctrl_c_ends_cleanly(run: Callable[..., Result], monkeypatch: pytest.Mon
         (errors.RuntimeFailed("x"), 1),
     ],
 )
-def test_each_kind_of_error_has_its_status(error: Exception, status: int) -> None:
-    assert cli.exit_status(error) == status
+def test_each_kind_of_error_has_its_status(error: errors.HpcfairError, status: int) -> None:
+    assert exit_status(error) == status
 
 
 @pytest.mark.parametrize(

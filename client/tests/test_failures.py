@@ -1,6 +1,7 @@
 """What goes wrong on a user's machine is told in one line, with a remedy and a status."""
 
 import errno
+import json
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from hpcfair import cli, errors
 from hpcfair.client import Client
+from hpcfair.commands.exitstatus import exit_status
 from hpcfair.config import Config, config_file, keep_token
 from hpcfair.localfiles import local_files
 from hpcfair.transport import Transport
@@ -113,11 +115,12 @@ def test_the_list_of_commands_is_complete() -> None:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_hub_that_is_down_is_told(no_hub: Client, files: Path, line: str) -> None:
-    words = line.format(files).split()
+    words = [*line.format(files).split(), "--json"]
 
     result = CliRunner().invoke(cli.app, words, obj=no_hub, input="hpf_x\n")
 
     assert result.exit_code == 5, result.output
+    assert json.loads(result.stdout)["error"]["code"] == "hub_unreachable"
     assert result.stderr.startswith(f"hpcfair: The hub at {no_hub.config.url} does not answer")
     assert "HPCFAIR_URL" in result.stderr
     assert isinstance(result.exception, SystemExit)
@@ -241,7 +244,7 @@ def test_each_failure_of_a_disk_says_what_helps(code: str, number: int, says: st
     ):
         raise OSError(number, os.strerror(number))
     assert (failure.value.code, failure.value.errno) == (code, number)
-    assert cli.exit_status(failure.value) == 1
+    assert exit_status(failure.value) == 1
 
 
 def test_a_file_elsewhere_is_not_moved_by_the_variable() -> None:
@@ -360,4 +363,4 @@ def test_a_wait_that_is_too_long_is_an_error_of_ours(hub: Any, client: Client) -
     with pytest.raises(TimeoutError, match="hpcfair jobs show j1") as late:
         client.job("j1").wait(0.1)
     assert isinstance(late.value, errors.HpcfairError)
-    assert cli.exit_status(late.value) == 5
+    assert exit_status(late.value) == 5

@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from manual.card import card_page
-from manual.commands import agent_page, cli_page, operator_page
+from manual.commands import agent_page, cli_page, exit_status_page, operator_page
 from manual.diagram import StateDiagram
 from manual.errors import error_page
 from manual.navigation import Navigation
@@ -24,6 +24,7 @@ from manual.schemas import assessment_page, record_page
 PAGES: Mapping[str, Callable[[], str]] = {
     "python": python_page,
     "cli": cli_page,
+    "exit-statuses": exit_status_page,
     "agent-cli": agent_page,
     "operator-commands": operator_page,
     "rest": operation_page,

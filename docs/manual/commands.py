@@ -8,7 +8,8 @@ from pathlib import Path
 import django
 from django.core.management import load_command_class
 
-from manual.markdown import demoted
+from hpcfair.commands.exitstatus import EXIT_STATUSES
+from manual.markdown import demoted, table
 
 #: Commands that write pages of the manual or are called by others only.
 _INTERNAL = {"settings_reference"}
@@ -23,6 +24,12 @@ _COLUMNS = "88"
 def cli_page() -> str:
     """The commands of ``hpcfair``, as typer describes them."""
     return _typer_page("hpcfair.cli", "hpcfair")
+
+
+def exit_status_page() -> str:
+    """The exit statuses of ``hpcfair``."""
+    rows = ((str(each.number), each.meaning, each.cases) for each in EXIT_STATUSES)
+    return table(("status", "meaning", "such as"), rows)
 
 
 def agent_page() -> str:

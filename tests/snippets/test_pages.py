@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from hpcfair.commands.bench import NOT_REPRODUCED
+from hpcfair.commands.exitstatus import NOT_REPRODUCED
 from registry.selectors.repository.revision import revision_get, text_of
 from registry.states import JobKind, RepositoryKind
 from registry.tables import Build, MLModel, User

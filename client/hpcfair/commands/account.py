@@ -19,7 +19,7 @@ Hub = Annotated[str | None, typer.Argument(help="Address of the hub; or write it
 Url = Annotated[str | None, typer.Option("--url", help="Address of the hub.")]
 
 
-def login(context: typer.Context, hub: Hub = None, url: Url = None) -> None:
+def login(context: typer.Context, hub: Hub = None, url: Url = None, as_json: Json = False) -> None:
     """Store an access token for a hub and make that hub the default.
 
     The token is prompted for without being shown; without one, you sign in from a browser. It is
@@ -43,6 +43,8 @@ def login(context: typer.Context, hub: Hub = None, url: Url = None) -> None:
         if not trust_at_login(client.http):
             say("Signatures of this hub are not verified: pip install 'hpcfair[verify]'")
     path = keep_token(config.url, secret)
+    if as_json:
+        emit_json({"hub": config.url, "name": account.name})
     say(f"Signed in to {config.url} as {account.name}; the token is kept in {path}.")
 
 
@@ -54,10 +56,12 @@ def _from_browser(config: Config) -> str:
         return grant.token_of(client.http, sign_in)
 
 
-def logout(context: typer.Context, hub: Hub = None, url: Url = None) -> None:
+def logout(context: typer.Context, hub: Hub = None, url: Url = None, as_json: Json = False) -> None:
     """Remove the stored token of a hub. It stays valid until it is revoked there."""
     config = Config.read(url or hub or context.find_root().params.get("url"))
     removed = forget_token(config.url)
+    if as_json:
+        emit_json({"hub": config.url, "removed": removed})
     say(f"Signed out of {config.url}." if removed else f"No token was kept for {config.url}.")
 
 

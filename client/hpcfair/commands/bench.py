@@ -7,6 +7,7 @@ import typer
 
 from hpcfair.bench.reproduction import reproduce as reproduce_record
 from hpcfair.bench.server import measure_server
+from hpcfair.commands.exitstatus import NOT_REPRODUCED
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.commands.run import MinAccuracy, Name, Revision, Tolerated, limits_of, load_model
@@ -15,16 +16,13 @@ from hpcfair.explain import latency_text, ratio_text
 app = typer.Typer(no_args_is_help=True, help="Benchmark records: read and repeated.")
 RecordId = Annotated[str, typer.Argument(help="Id of a record, 64 hexadecimal digits.")]
 
-#: Exit status if a repeated measurement contradicts the record.
-NOT_REPRODUCED = 8
-
 
 @app.command("list")
 def list_(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="namespace/name")] = None,
-    target: Annotated[str | None, typer.Option()] = None,
-    limit: Annotated[int, typer.Option(min=1)] = 30,
+    target: Annotated[str | None, typer.Option(help="Only records of this target.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Records to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
     """List records, newest first."""
@@ -41,8 +39,8 @@ def list_(
 
 
 @app.command()
-def show(context: typer.Context, record: RecordId) -> None:
-    """Print a record's document, verified against its id."""
+def show(context: typer.Context, record: RecordId, as_json: Json = False) -> None:  # noqa: ARG001
+    """Print a record's document as JSON, verified against its id."""
     emit_json(client_of(context).record(record).document)
 
 

@@ -48,12 +48,12 @@ def push(
     license: Annotated[
         str | None, Option(help="SPDX id; required unless README.md has it.")
     ] = None,
-    title: Annotated[str | None, Option()] = None,
+    title: Annotated[str | None, Option(help="Title of the card.")] = None,
     description: Annotated[str | None, Option(help="First paragraph of a new card.")] = None,
     task: Annotated[str | None, Option(help="Such as image-classification.")] = None,
     tag: Annotated[list[str] | None, Option(help="May be given several times.")] = None,
     message: Annotated[str, Option("--message", "-m", help="What changed.")] = "",
-    branch: Annotated[str, Option()] = "main",
+    branch: Annotated[str, Option(help="Created if it does not exist.")] = "main",
     private: Annotated[
         bool | None,
         Option("--private/--public", help="If the model is new; by default as its owner has set."),

@@ -44,7 +44,7 @@ def tune(
 @app.command("list")
 def list_(
     context: typer.Context,
-    model: Annotated[str | None, Option(help="namespace/name")] = None,
+    model: Annotated[str | None, Option(help="Only jobs of this model.")] = None,
     state: Annotated[
         str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
     ] = None,
@@ -52,8 +52,8 @@ def list_(
         str | None,
         Option(help="Such as inspect, tune, schedule, ablate or run."),
     ] = None,
-    target: Annotated[str | None, Option()] = None,
-    limit: Annotated[int, Option(min=1)] = 30,
+    target: Annotated[str | None, Option(help="Only jobs for this target.")] = None,
+    limit: Annotated[int, Option(min=1, help="Jobs to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
     """List jobs, newest first."""

@@ -14,12 +14,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+#: Every command has this option, so that scripts need not parse tables. With it, standard output is
+#: one JSON document: the result, or ``{"error": ...}``.
+JSON_OPTION = "--json"
+Json = Annotated[bool, typer.Option(JSON_OPTION, help="Print the result, or the error, as JSON.")]
 
 
 def emit_json(value: Any) -> None:
-    """Print ``value`` as JSON; dataclasses as objects."""
-    typer.echo(json.dumps(value, default=_plain, indent=2, ensure_ascii=False))
+    """Print ``value`` as JSON: dataclasses as objects; NaN and infinity as null."""
+    text = json.dumps(value, default=_plain)
+    plain = json.loads(text, parse_constant=lambda _: None)
+    typer.echo(json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

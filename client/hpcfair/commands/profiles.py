@@ -78,10 +78,14 @@ def show(
 
 @app.command()
 def delete(
-    context: typer.Context, uuid: Annotated[str, typer.Argument(help="Id of the profile.")]
+    context: typer.Context,
+    uuid: Annotated[str, typer.Argument(help="Id of the profile.")],
+    as_json: Json = False,
 ) -> None:
     """Delete an imported profile."""
     client_of(context).profile_delete(uuid)
+    if as_json:
+        emit_json({"uuid": uuid, "deleted": True})
 
 
 def _show(row: ImportedProfile) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from hpcfair.commands.bench import NOT_REPRODUCED
+from hpcfair.commands.exitstatus import NOT_REPRODUCED
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json
 from hpcfair.commands.run import MinAccuracy, Name, Revision, Target, Tolerated, limits_of

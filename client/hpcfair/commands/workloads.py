@@ -18,7 +18,7 @@ def workloads(
     ] = None,
     target: Annotated[str | None, Option(help="Kind of hardware.")] = None,
     operator: Annotated[str | None, Option(help="Part of a name, such as conv2d.")] = None,
-    limit: Annotated[int, Option(min=1)] = 30,
+    limit: Annotated[int, Option(min=1, help="Rows to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
     """List operators inside compiled networks, or the fastest schedules tried for one."""

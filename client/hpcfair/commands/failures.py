@@ -1,0 +1,71 @@
+"""Reports what ends a command: one line for people, an object for programs, an exit status."""
+
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
+from typing import Any, NoReturn
+
+import typer
+
+from hpcfair.commands.exitstatus import INTERRUPTED, exit_status
+from hpcfair.commands.output import JSON_OPTION, emit_json
+from hpcfair.errors import HpcfairError, HubError
+from hpcfair.localfiles import storage_failed
+
+
+def requests_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line has ``--json``; true also of one that cannot be parsed."""
+    return JSON_OPTION in takewhile(lambda each: each != "--", arguments)
+
+
+@contextmanager
+def reported(*, as_json: bool) -> Iterator[None]:
+    """Report errors on standard error and, for a program, on standard output, where it expects
+    one JSON document in any case."""
+    try:
+        yield
+    except typer.TyperException as error:
+        # Wrong usage, which Typer prints.
+        if as_json:
+            _emit_error(error.exit_code, "usage", error.format_message())
+        raise
+    except KeyboardInterrupt:
+        typer.echo("\nInterrupted.", err=True)
+        if as_json:
+            _emit_error(INTERRUPTED, "interrupted", "Interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
+    except HpcfairError as error:
+        _end(error, as_json=as_json)
+    except OSError as error:
+        # The reader of a pipe has ended, which Typer handles.
+        if error.errno == errno.EPIPE:
+            raise
+        _discard_output()
+        _end(storage_failed(error, "the output"), as_json=as_json)
+
+
+def _end(error: HpcfairError, *, as_json: bool) -> NoReturn:
+    typer.echo(f"hpcfair: {error}", err=True)
+    status = exit_status(error)
+    if as_json:
+        more: dict[str, Any] = {"hint": error.hint}
+        if isinstance(error, HubError):
+            more |= {"status": error.status, "fields": error.fields, "request_id": error.request_id}
+        _emit_error(status, error.code, error.detail, **more)
+    raise typer.Exit(status) from error
+
+
+def _emit_error(exit_status_: int, code: str, message: str, **more: Any) -> None:
+    document = {"code": code, "message": message, "exit_status": exit_status_, **more}
+    emit_json({"error": document})
+
+
+def _discard_output() -> None:
+    """Discard what standard output does not take: Python would fail once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,54 @@
+"""Commands of the client keep what scripts rely on: JSON, described options, exit statuses."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from hpcfair import cli, errors
+from hpcfair.commands.exitstatus import EXIT_STATUSES, exit_status
+from hpcfair.commands.output import JSON_OPTION
+
+
+def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Commands with their names, those of groups included."""
+    for word, command in group.commands.items():
+        path = f"{name} {word}".strip()
+        below = getattr(command, "commands", None)
+        if below is None or command.invoke_without_command:
+            yield path, command
+        if below is not None:
+            yield from commands(command, path)
+
+
+COMMANDS = dict(commands(typer.main.get_command(cli.app)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_prints_json_and_describes_itself(name: str) -> None:
+    command = COMMANDS[name]
+    options = {option for each in command.params for option in each.opts}
+    assert JSON_OPTION in options, (
+        f"Programs cannot read the result of `hpcfair {name}`. Give its function the parameter "
+        "`as_json: Json = False`, and print its result by emit_json() of hpcfair.commands.output: "
+        "the same names as in the API, one document, messages by say()."
+    )
+    summary = command.help.partition("\n\n")[0]
+    assert summary.endswith(".")
+    assert len(summary) <= 100, f"The list of commands shows `{summary}`; keep it to one line."
+    silent = [each.name for each in command.params if not getattr(each, "help", None)]
+    assert not silent, f"`hpcfair {name} --help` says nothing about {silent}: give them help="
+
+
+def test_every_error_has_an_exit_status_of_the_table() -> None:
+    def kinds(base: type[Any]) -> Iterator[type[Any]]:
+        yield base
+        for each in base.__subclasses__():
+            yield from kinds(each)
+
+    numbers = [each.number for each in EXIT_STATUSES]
+    assert len(set(numbers)) == len(numbers)
+    assert {exit_status(kind("x")) for kind in kinds(errors.HpcfairError)} <= set(numbers)
+    epilog = typer.main.get_command(cli.app).epilog
+    assert all(f"{each.number} {each.meaning}" in str(epilog) for each in EXIT_STATUSES)
