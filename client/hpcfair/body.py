@@ -1,5 +1,6 @@
 """Reads the body of an HTTP response at full connection speed."""
 
+import time
 from collections.abc import Iterator
 
 import httpcore
@@ -8,6 +9,13 @@ import httpx
 _BLOCK_BYTES = 2**20
 #: A connection that is read directly cannot be reused; a shorter rest is not worth a new one.
 _WORTH_BYTES = 4 * 2**20
+#: A body that brings fewer bytes than this in so many seconds is given up. Timeouts of connections
+#: do not notice a server that sends a byte now and then.
+_LEAST_BYTES, _LEAST_S = 60 * 2**10, 60.0
+
+
+class TooSlow(httpx.ReadTimeout):
+    """The server sends, but too slowly to be waited for."""
 
 
 def blocks(response: httpx.Response) -> Iterator[bytes]:
@@ -18,8 +26,28 @@ def blocks(response: httpx.Response) -> Iterator[bytes]:
     https://www.python-httpx.org/advanced/extensions/#network_stream
 
     Raises:
+        TooSlow: the server sends less than a kilobyte a second.
         httpx.RequestError: the connection was lost or went silent.
     """
+    parts = _parts(response)
+    waited_s, count = 0.0, 0
+    while True:
+        since = time.monotonic()
+        block = next(parts, None)
+        # Without the time that the caller takes, who may wait for a disk.
+        waited_s += time.monotonic() - since
+        if block is None:
+            return
+        count += len(block)
+        if waited_s >= _LEAST_S:
+            if count < _LEAST_BYTES:
+                message = f"only {count} bytes came in {waited_s:.0f} s"
+                raise TooSlow(message, request=response.request)
+            waited_s, count = 0.0, 0
+        yield block
+
+
+def _parts(response: httpx.Response) -> Iterator[bytes]:
     if response.headers.get("Content-Encoding", "identity") != "identity":
         yield from response.iter_bytes()
         return

@@ -20,8 +20,9 @@ from hpcfair.download import fetch_tree
 from hpcfair.errors import BadInput, HubUnreachable, NoModelFile, Unavailable, Untrusted
 from hpcfair.fetchedmodel import FetchedModel, Guard
 from hpcfair.formats import has_network, opener_of
+from hpcfair.host import require_runtime
 from hpcfair.hubprotocol import fetch_files, pin, read_version
-from hpcfair.loading import open_as, require_runtime
+from hpcfair.loading import open_as
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.localfiles import local_files
 from hpcfair.origin import ModelOrigin

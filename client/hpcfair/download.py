@@ -1,5 +1,6 @@
 """Downloads files of a build or revision into the cache."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,14 +12,20 @@ from hpcfair.localfiles import local_files
 from hpcfair.progress import transferring
 from hpcfair.transfer import receive
 from hpcfair.transport import Transport
-from hpcfair.tree import find_tree, make_tree
+from hpcfair.tree import make_tree, search_trees
 from hpcfair.types import File
+
+_log = logging.getLogger("hpcfair")
+#: Attempts to make a folder of blobs that other processes may find damaged, or remove.
+_ATTEMPTS = 3
 
 
 def fetch_tree(
     http: Transport, cache: Cache, files: Sequence[File], *, what: str, verify: bool = False
 ) -> Path:
     """The folder with ``files``; files that are not in the cache are downloaded.
+
+    Damaged files of the cache are replaced, and a warning is logged.
 
     Args:
         what: Name of the files' owner, for messages; by that of a model, earlier versions of its
@@ -32,19 +39,38 @@ def fetch_tree(
         StorageFailed: the cache cannot be read or written; what was downloaded is kept.
     """
     with local_files(cache.root, "HPCFAIR_CACHE"):
-        folder = find_tree(cache, files, thorough=verify)
-        if folder:
-            return folder
-        fetched = fetch_blobs(http, cache, files, what=what)
-        try:
-            folder = make_tree(cache, files, what=what, verified=fetched)
-        except Corrupt:
-            # A blob was damaged on disk and has been removed.
-            fetched |= fetch_blobs(http, cache, files, what=what)
-            folder = make_tree(cache, files, what=what, verified=fetched)
+        search = search_trees(cache, files, thorough=verify)
+        if search.folder:
+            return search.folder
+        if search.damaged:
+            first, *others = search.damaged
+            more = f" and {len(others)} more" if others else ""
+            _log.warning("Damaged files of %s in the cache are replaced: %s%s.", what, first, more)
+        folder = _make_of_blobs(http, cache, files, what, is_reported=bool(search.damaged))
         if cache.budget_bytes is not None:
             enforce(cache, cache.budget_bytes)
         return folder
+
+
+def _make_of_blobs(
+    http: Transport, cache: Cache, files: Sequence[File], what: str, *, is_reported: bool
+) -> Path:
+    """Make the folder of blobs, which are downloaded where they are missing or damaged.
+
+    Args:
+        is_reported: Whether the user was told of the damage.
+    """
+    fetched: set[str] = set()
+    for attempt in range(1, _ATTEMPTS + 1):
+        fetched |= fetch_blobs(http, cache, files, what=what)
+        try:
+            return make_tree(cache, files, what=what, verified=fetched)
+        except Corrupt as error:
+            if attempt == _ATTEMPTS:
+                raise
+            if not is_reported:
+                _log.warning("%s They are downloaded again.", error.detail)
+    raise AssertionError("there is at least one attempt")
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:

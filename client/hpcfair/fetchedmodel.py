@@ -1,13 +1,17 @@
 """A model whose files are in the cache, before it is opened."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hpcfair.cache import Cache
+from hpcfair.download import fetch_tree
 from hpcfair.formats import opener_of
+from hpcfair.localfiles import local_files
 from hpcfair.paths import safe_join
 from hpcfair.resolution import Resolution
 from hpcfair.runtimes.base import Options
 from hpcfair.transport import Transport
+from hpcfair.tree import find_tree
 from hpcfair.trust import check as trust
 
 
@@ -59,7 +63,27 @@ class FetchedModel:
         return {**others, "threads": self.threads}
 
     @property
+    def folder(self) -> Path:
+        """The folder with the files of the build."""
+        return self.path.parents[self.resolution.entry_point.count("/")]
+
+    @property
     def files(self) -> list[Path]:
         """All files of the build."""
-        folder = self.path.parents[self.resolution.entry_point.count("/")]
-        return [safe_join(folder, file.path) for file in self.resolution.files]
+        return [safe_join(self.folder, file.path) for file in self.resolution.files]
+
+
+def repaired_model(http: Transport, cache: Cache, model: FetchedModel) -> FetchedModel | None:
+    """A model that cannot be opened, with its files replaced; ``None`` if they are intact.
+
+    A load does not hash the files again, so that only this finds what a failing disk did to them.
+
+    Raises as :func:`hpcfair.download.fetch_tree`.
+    """
+    published = model.resolution
+    with local_files(cache.root, "HPCFAIR_CACHE"):
+        intact = find_tree(cache, published.files, thorough=True)
+    if intact == model.folder:
+        return None
+    folder = fetch_tree(http, cache, published.files, what=published.name, verify=True)
+    return replace(model, path=safe_join(folder, published.entry_point))

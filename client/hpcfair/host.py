@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hpcfair import machine
-from hpcfair.errors import BadInput
+from hpcfair.errors import BadInput, MissingPackage
+from hpcfair.formats import ONNX_RUNTIME
 from hpcfair.runtimes import registry
 
 
@@ -39,3 +40,11 @@ def common_host(hosts: Sequence[Host]) -> Host:
         replace(first.machine, features=tuple(sorted(features))),
         {name: version for name, version in first.runtimes.items() if name in names},
     )
+
+
+def require_runtime(host: Host | None = None) -> None:
+    """Raise MissingPackage if nothing can be opened there; by default, on this machine."""
+    if not (host or Host.here()).runtimes:
+        raise MissingPackage(
+            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
+        )

@@ -11,11 +11,10 @@ from hpcfair import collective, filesystem, hints
 from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
-from hpcfair.errors import BadConfig, BadInput, MissingPackage, NotSupported, Untrusted
-from hpcfair.fetchedmodel import DEFAULT_GUARD, FetchedModel, Guard
-from hpcfair.formats import ONNX_RUNTIME
+from hpcfair.errors import BadConfig, BadInput, NotSupported, RuntimeFailed, Untrusted
+from hpcfair.fetchedmodel import DEFAULT_GUARD, FetchedModel, Guard, repaired_model
 from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
-from hpcfair.host import Host, common_host
+from hpcfair.host import Host, common_host, require_runtime
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions
 from hpcfair.paths import is_commit, safe_join
@@ -55,7 +54,13 @@ def load_as(http: Transport, cache: Cache, name: str, form: LoadForm, options: L
         hints.show_hint(http.config.url, model.resolution)
     if form == "torch":
         return _torch_module(http, cache, model, guard)
-    return open_as(http, cache, model, form, options)
+    try:
+        return open_as(http, cache, model, form, options)
+    except RuntimeFailed:
+        repaired = None if comm else repaired_model(http, cache, model)
+        if repaired is None:
+            raise
+    return open_as(http, cache, repaired, form, options)
 
 
 def open_as(
@@ -195,14 +200,6 @@ def _native_session(model: FetchedModel) -> Any:
     if session is None:
         raise NotSupported(f"The runtime {model.runtime} has no session.", "Use as_='model'.")
     return session
-
-
-def require_runtime(host: Host | None = None) -> None:
-    """Raise MissingPackage if nothing can be opened there; by default, on this machine."""
-    if not (host or Host.here()).runtimes:
-        raise MissingPackage(
-            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
-        )
 
 
 def _torch_module(http: Transport, cache: Cache, network: FetchedModel, guard: Guard) -> Any:

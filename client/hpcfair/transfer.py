@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hpcfair.body import blocks
+from hpcfair.body import TooSlow, blocks
 from hpcfair.difference import LocalRange
 from hpcfair.errors import Corrupt, HubUnreachable, Offline
 from hpcfair.intake import Intake
@@ -12,7 +12,7 @@ from hpcfair.progress import Meter
 from hpcfair.transport import Transport
 from hpcfair.types import File
 
-#: Broken connections in a row without progress before the download fails.
+#: Connections in a row that break without progress or are too slow, before the download fails.
 _PATIENCE = 3
 _COPY_BYTES = 2**20
 
@@ -94,8 +94,9 @@ def _fill(http: Transport, file: File, intake: Intake, end: int) -> None:
             _request_range(http, file, intake, end)
         except Offline:
             raise
-        except HubUnreachable:
-            fruitless = 0 if intake.size_bytes > have else fruitless + 1
+        except HubUnreachable as error:
+            is_slow = isinstance(error.__cause__, TooSlow)
+            fruitless = 0 if intake.size_bytes > have and not is_slow else fruitless + 1
             if fruitless == _PATIENCE:
                 raise
         else:

@@ -12,6 +12,7 @@ import shutil
 import stat
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +32,41 @@ def tree_id(files: Sequence[File]) -> str:
     return sha256_of_json(sorted([file.path, file.sha256] for file in files))
 
 
-def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> Path | None:
-    """The folder with ``files`` if unchanged by size and time, or by digest if ``thorough``.
+@dataclass(frozen=True, slots=True)
+class TreeSearch:
+    """The result of a search for a set of files.
 
-    Found in a layer of the cache, or unchanged since the last hour, nothing is written.
+    Attributes:
+        folder: The folder with the files; ``None`` if no layer of the cache has it intact.
+        damaged: Files of trees that were passed over, because they are missing there or changed.
+    """
+
+    folder: Path | None
+    damaged: tuple[Path, ...]
+
+
+def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> Path | None:
+    """The folder that :func:`search_trees` finds."""
+    return search_trees(cache, files, thorough=thorough).folder
+
+
+def search_trees(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> TreeSearch:
+    """Look for a folder with ``files``, unchanged by size and time, or by digest if ``thorough``.
+
+    If it is in a layer of the cache, or was used in the last hour, nothing is written.
     """
     identity = tree_id(files)
+    damaged: list[Path] = []
     for layer in (cache, *cache.layers):
         tree = layer.tree(identity)
-        if not damaged_files(tree, files, thorough=thorough):
+        wrong = damaged_files(tree, files, thorough=thorough)
+        if not wrong:
             if layer is cache:
                 _note_use(tree)
-            return tree / "files"
-    return None
+            return TreeSearch(tree / "files", tuple(damaged))
+        if tree.is_dir():
+            damaged += [tree / "files" / path for path in wrong]
+    return TreeSearch(None, tuple(damaged))
 
 
 def _note_use(tree: Path) -> None:
@@ -63,7 +86,8 @@ def make_tree(
         verified: Digests of blobs that were verified just now.
 
     Raises:
-        Corrupt: a blob is damaged; it has been removed, so that downloading it again helps.
+        Corrupt: a blob is damaged or missing; it has been removed, so that downloading it again
+            helps.
         UnsafePath: a path leads outside the folder; nothing is created.
     """
     tree = cache.tree(tree_id(files))
@@ -107,11 +131,18 @@ def read_states(tree: Path) -> tuple[str, dict[str, list[Any]]]:
 
 def _place(cache: Cache, file: File, place: Path, *, link: bool, hashed: bool) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    link_or_copy(cache.blob(file.sha256), place, link=link)
+    blob = cache.blob(file.sha256)
+    try:
+        link_or_copy(blob, place, link=link)
+    except FileNotFoundError as error:
+        # Another process found it damaged, or removed it to save space.
+        raise Corrupt(
+            f"The cached bytes of {file.path} were removed by another process.", "Try again."
+        ) from error
     whole = place.stat().st_size == file.size_bytes
     if not whole or not (hashed or sha256_of_file(place) == file.sha256):
         cache.drop_blob(file.sha256)
-        raise Corrupt(f"The cached bytes of {file.path} are damaged.", "They were dropped.")
+        raise Corrupt(f"The cached bytes of {file.path} are damaged: {blob}.", "They were removed.")
     make_final(place)
 
 

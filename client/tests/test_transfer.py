@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hpcfair import body
 from hpcfair.cache import Cache
 from hpcfair.checkout import checkout
 from hpcfair.config import Config
@@ -39,6 +41,7 @@ class Server:
         ranges: Whether it understands Range.
         framed: Send chunked, without a length.
         cuts: Break off after so many bytes of the next bodies.
+        pause_s: Send one byte after each of such pauses.
         requests: The Range headers so far.
     """
 
@@ -47,6 +50,7 @@ class Server:
     ranges: bool = True
     framed: bool = False
     cuts: list[int] = field(default_factory=list)
+    pause_s: float = 0.0
     requests: list[str] = field(default_factory=list)
 
 
@@ -73,7 +77,14 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         if self.state.framed:
             body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-        self.wfile.write(body)
+        try:
+            while self.state.pause_s and body:
+                self.wfile.write(body[:1])
+                body = body[1:]
+                time.sleep(self.state.pause_s)
+            self.wfile.write(body)
+        except ConnectionError:
+            """The client has given up."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -149,6 +160,23 @@ def test_what_came_before_a_failure_is_not_asked_for_again(
     assert (tmp_path / "here" / "model.onnx").read_bytes() == DATA
     assert server.requests == [f"bytes={6 * 2**20}-"]
     assert names(tmp_path / "here") == ["model.onnx"]
+
+
+def test_a_server_that_sends_too_slowly_is_given_up_and_resumed(
+    server: Server, http: Transport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "_LEAST_S", 0.05)
+    server.pause_s = 0.01
+
+    with pytest.raises(HubUnreachable, match="only [0-9]+ bytes came"):
+        checkout(http, Cache(tmp_path / "cache"), [FILE], tmp_path / "model", what="lab/tiny")
+
+    # Slow bytes are no progress that is worth further attempts, but are kept.
+    assert len(server.requests) == 3
+    server.pause_s = 0.0
+    checkout(http, Cache(tmp_path / "cache"), [FILE], tmp_path / "model", what="lab/tiny")
+    assert (tmp_path / "model" / "model.onnx").read_bytes() == DATA
+    assert re.fullmatch("bytes=[1-9][0-9]*-", server.requests[-1])
 
 
 def test_a_server_without_ranges_starts_over(
