@@ -12,8 +12,8 @@ from hpcfair.acceptance import EXACT, Acceptance
 from hpcfair.cache import Cache
 from hpcfair.errors import RuntimeFailed
 from hpcfair.explain import deviation_text
-from hpcfair.loaded import Loaded
 from hpcfair.host import require_runtime
+from hpcfair.loaded import Loaded
 from hpcfair.loading import fetch, load
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation

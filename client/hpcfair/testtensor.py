@@ -64,7 +64,7 @@ def _array(path: Path) -> Array:
         numpy_helper: Any = import_module("onnx.numpy_helper")
     except ImportError as error:
         raise MissingPackage(
-            f"Test tensors need a package: {error}.", "Install it with: pip install 'hpcfair[onnx]'"
+            f"Test tensors need a package: {error}.", "Install it with: pip install 'hpcfair[run]'"
         ) from error
     tensor = onnx.TensorProto()
     try:

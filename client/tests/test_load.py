@@ -251,7 +251,7 @@ def test_without_a_runtime_the_hint_names_one(
 ) -> None:
     monkeypatch.setattr(registry, "installed", dict)
 
-    with pytest.raises(MissingPackage, match="pip install"):
+    with pytest.raises(MissingPackage, match=r"No runtime.*pip install 'hpcfair\[run\]'"):
         client.load("lab/tiny")
 
 

@@ -278,4 +278,4 @@ def test_sites_get_a_module_file_and_a_container(
     assert all(re.fullmatch(r'\w+\(("[^"]*")(, "[^"]*")?\)', call) for call in calls)
     definition = (tmp_path / "tiny.def").read_text()
     assert f"{tmp_path / 'tiny.hpcfair'} /opt/model.hpcfair" in definition
-    assert "'hpcfair[onnxruntime]'" in definition
+    assert "'hpcfair[run]" in definition

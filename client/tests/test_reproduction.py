@@ -144,7 +144,7 @@ def test_without_the_package_that_reads_tensors_it_is_named(
     tests()
     monkeypatch.setitem(sys.modules, "onnx", None)
 
-    with pytest.raises(MissingPackage, match=r"hpcfair\[onnx\]"):
+    with pytest.raises(MissingPackage, match=r"hpcfair\[run\]"):
         client.reproduce("lab/tiny")
 
 

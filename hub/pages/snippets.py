@@ -16,7 +16,7 @@ from registry.states import ToleranceClass
 
 #: Runtime of a build to the extra of the package ``hpcfair`` that installs it.
 EXTRAS = {
-    "onnxruntime": "onnxruntime",
+    "onnxruntime": "run",
     "onnxruntime_cuda": "cuda",
     "tensorrt": "tensorrt",
     "openvino": "openvino",
@@ -32,8 +32,6 @@ _NUMPY_TYPES = frozenset(
     {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
     | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 )
-
-
 _MANY = ("for y in m.map([x, x]):  # any number of samples", "    print(y)")
 
 
@@ -115,8 +113,8 @@ def reproduce(
 ) -> list[Snippet]:
     """Run a model's builds on its test tensors; the arguments are those of :func:`load`."""
     words = ["hpcfair", "reproduce", name, *(["--revision", revision] if revision else [])]
-    lines = [*setup(hub_url, PLAIN_RUNTIME, "onnx", sign_in=sign_in), shlex.join(words)]
-    return [Snippet("Terminal", "sh", _lines(*lines))]
+    lines = setup(hub_url, PLAIN_RUNTIME, sign_in=sign_in)
+    return [Snippet("Terminal", "sh", _lines(*lines, shlex.join(words)))]
 
 
 def measure_again(
@@ -156,10 +154,12 @@ def publish(hub_url: str, name: str) -> list[Snippet]:
     ]
 
 
-def setup(hub_url: str, runtime: str, *extras: str, sign_in: bool = False) -> list[str]:
-    """Commands that install the client for builds of a runtime, with what verifies their signatures
-    and further extras, and point it at the hub."""
-    names = ",".join(sorted({EXTRAS.get(runtime, PLAIN_RUNTIME), "verify", *extras}))
+def setup(hub_url: str, *runtimes: str, sign_in: bool = False) -> list[str]:
+    """Commands that install the client for builds of runtimes, with what verifies their signatures,
+    and point it at the hub."""
+    extras = {EXTRAS.get(runtime, "run") for runtime in runtimes}
+    # The extra ``run`` contains what verifies.
+    names = ",".join(sorted(extras if "run" in extras else {*extras, "verify"}))
     lines = [f"pip install 'hpcfair[{names}]'", f"export HPCFAIR_URL={shlex.quote(hub_url)}"]
     return [*lines, "hpcfair login"] if sign_in else lines
 

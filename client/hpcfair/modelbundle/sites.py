@@ -36,11 +36,9 @@ def apptainer_definition(summary: BundleSummary) -> str:
     """A definition file for Apptainer: a container that runs the bundle."""
     path, place = summary.path.absolute(), f"{_PLACE}{summary.path.suffix}"
     entries = registry.entries()
-    names = {build.runtime for build in summary.builds} | {ONNX_RUNTIME.runtime}
+    names = {build.runtime for build in summary.builds} - {ONNX_RUNTIME.runtime}
     requirements = sorted(entries[name].requirement for name in names if name in entries)
-    packages = " ".join(
-        f"'{each}'" for each in ("hpcfair[onnx,verify]" + _release(), *requirements)
-    )
+    packages = " ".join(f"'{each}'" for each in ("hpcfair[run]" + _release(), *requirements))
     return f"""\
 Bootstrap: docker
 From: python:3.12-slim

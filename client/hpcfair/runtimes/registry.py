@@ -48,7 +48,7 @@ class RuntimeEntry:
 
 RUNTIMES: dict[str, RuntimeEntry] = {
     "onnxruntime": RuntimeEntry(
-        "hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "hpcfair[onnxruntime]"
+        "hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "hpcfair[run]"
     ),
     # Separate from the CPU's runtime: a machine without CUDA must not be offered its builds.
     "onnxruntime_cuda": RuntimeEntry(

@@ -46,7 +46,7 @@ def test_each_tolerance_has_its_snippet_with_the_extra_of_its_runtime(client: Cl
     assert "hpcfair[openvino,verify]" in int8
     assert "tolerance=&quot;int8&quot;" in int8
     exact = page[page.index('data-snippet="hpcfair-exact"') :]
-    assert "hpcfair[onnxruntime,verify]" in exact[: exact.index("data-snippet", 20)]
+    assert "hpcfair[run]" in exact[: exact.index("data-snippet", 20)]
 
 
 @pytest.mark.usefixtures("tuned_digits")

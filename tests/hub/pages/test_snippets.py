@@ -67,10 +67,10 @@ def test_every_program_is_valid_whatever_tensors_and_revisions_are_called(
     assert revision in shlex.split(command.text)
 
 
-def test_reproducing_also_needs_what_reads_test_tensors() -> None:
+def test_reproducing_needs_the_default_extra() -> None:
     (terminal,) = snippets.reproduce(HUB, "lab/galaxy-cnn", revision="v1")
     install, _, command = terminal.text.splitlines()
-    assert install == "pip install 'hpcfair[onnx,onnxruntime,verify]'"
+    assert install == "pip install 'hpcfair[run]'"
     assert command == "hpcfair reproduce lab/galaxy-cnn --revision v1"
 
 
