@@ -8,7 +8,7 @@ from registry.selectors.fair.derivation import children_count
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.tree import bytes_below
 from registry.states import RepositoryKind, Visibility
-from registry.validation.labels import loader_of
+from registry.validation.architectures import loader_of
 
 _TOKENIZER_FILES = {"tokenizer.json", "tokenizer_config.json", "vocab.txt", "tokenizer.model"}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from hpcfair.formats import FORMATS
 from registry.states import RepositoryKind
+from registry.validation.architectures import loader_of
 from registry.validation.card import texts_of
 from registry.validation.texts import unseen
 
@@ -22,24 +23,6 @@ LIBRARY_FILES = {
     "modules.json": "sentence-transformers",
     "adapter_config.json": "peft",
     "model_index.json": "diffusers",
-}
-#: Suffix of a transformers architecture: the class that loads it, and its task.
-_ARCHITECTURES = {
-    "ForCausalLM": ("AutoModelForCausalLM", "text-generation"),
-    "LMHeadModel": ("AutoModelForCausalLM", "text-generation"),
-    "ForConditionalGeneration": ("AutoModelForSeq2SeqLM", "text2text-generation"),
-    "ForMaskedLM": ("AutoModelForMaskedLM", "fill-mask"),
-    "ForSequenceClassification": ("AutoModelForSequenceClassification", "text-classification"),
-    "ForTokenClassification": ("AutoModelForTokenClassification", "token-classification"),
-    "ForQuestionAnswering": ("AutoModelForQuestionAnswering", "question-answering"),
-    "ForMultipleChoice": ("AutoModelForMultipleChoice", "multiple-choice"),
-    "ForImageClassification": ("AutoModelForImageClassification", "image-classification"),
-    "ForObjectDetection": ("AutoModelForObjectDetection", "object-detection"),
-    "ForSemanticSegmentation": ("AutoModelForSemanticSegmentation", "image-segmentation"),
-    "ForDepthEstimation": ("AutoModelForDepthEstimation", "depth-estimation"),
-    "ForAudioClassification": ("AutoModelForAudioClassification", "audio-classification"),
-    "ForCTC": ("AutoModelForCTC", "automatic-speech-recognition"),
-    "Model": ("AutoModel", "feature-extraction"),
 }
 #: Keys of a data set's card whose values are labels with the key as prefix.
 _DATASET_KEYS = (
@@ -104,13 +87,6 @@ def library_of(card: Mapping[str, Any], paths: Iterable[str], config: Mapping[st
 def task_of(card: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """The task of the card, else that of the architecture, else ""."""
     return " ".join(_texts(card, "pipeline_tag")) or loader_of(config)[1]
-
-
-def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    """The transformers class that loads the first architecture, and its task; "" if unknown."""
-    architectures = config.get("architectures") or [""]
-    name = architectures[0] if config.get("model_type") else ""
-    return next((loader for end, loader in _ARCHITECTURES.items() if name.endswith(end)), ("", ""))
 
 
 def _labels_of_model(

@@ -2,15 +2,16 @@
 
 import inspect
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from workers.conversion.architecture import configuration, model_class, read_config
-from workers.conversion.errors import ConversionError, shortened
+from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.export import export
-from workers.conversion.inputs import arrays_of, long_sizes, specs_of
+from workers.conversion.inputs import InputSpec, arrays_of, long_sizes, specs_of
 from workers.conversion.weights import load
 from workers.conversion.wrapper import Selected, result_names
 
@@ -27,6 +28,13 @@ def convert(folder: str, out: str) -> dict[str, Any]:
         return _convert(Path(folder), Path(out))
     except ConversionError as error:
         return {"error": {"code": error.code, "detail": error.detail, "hint": error.hint}}
+    except OSError:
+        raise
+    # Configurations have members of arbitrary types.
+    except Exception as error:  # noqa: BLE001
+        raise_lack_of_memory(error)
+        detail = f"The converter does not handle this config.json: {shortened(error)}."
+        return {"error": {"code": "conversion_failed", "detail": detail, "hint": ""}}
 
 
 def _convert(folder: Path, out: Path) -> dict[str, Any]:
@@ -36,18 +44,11 @@ def _convert(folder: Path, out: Path) -> dict[str, Any]:
     model, unused = load(kind, configuration(kind, content), folder)
     specs = specs_of(model, folder)
     module = Selected(model, list(specs), _options(model))
-    torch.manual_seed(0)
-    try:
-        example = arrays_of(specs, model.config, long_sizes(model.config, 2), seed=0)
-        with torch.no_grad():
-            results = module.results(*map(torch.from_numpy, example))
-    # Models raise arbitrary exceptions.
-    except Exception as error:
+    module.outputs = result_names(_results(module, specs))
+    if not module.outputs:
         raise ConversionError(
-            "conversion_failed",
-            f"{kind.__name__} does not run on the inputs {', '.join(specs)}: {shortened(error)}.",
-        ) from error
-    module.outputs = result_names(results)
+            "conversion_failed", f"{kind.__name__} has no tensors as results of one run."
+        )
     exported = export(kind.__name__, module, specs, model.config, out)
     return {
         "architecture": kind.__name__,
@@ -57,6 +58,29 @@ def _convert(folder: Path, out: Path) -> dict[str, Any]:
         "deviation": exported.deviation,
         "unused": unused,
     }
+
+
+def _results(module: Selected, specs: Mapping[str, InputSpec]) -> Mapping[str, Any]:
+    """Results of one run, on two rows, or on one where the model takes no more. Raises
+    ConversionError."""
+    config, name = module.model.config, type(module.model).__name__
+    first: Exception | None = None
+    for rows in (2, 1):
+        torch.manual_seed(0)
+        example = arrays_of(specs, config, long_sizes(config, rows), seed=0)
+        try:
+            with torch.no_grad():
+                return module.results(*map(torch.from_numpy, example))
+        # Models raise arbitrary exceptions.
+        except Exception as error:  # noqa: BLE001
+            raise_lack_of_memory(error)
+            first = first or error
+    assert first is not None  # noqa: S101  there are two attempts
+    raise ConversionError(
+        "conversion_failed",
+        f"{name} does not run on the inputs {', '.join(specs)}, which the hub chose by their "
+        f"names: {shortened(first)}.",
+    ) from first
 
 
 def _options(model: Any) -> dict[str, Any]:

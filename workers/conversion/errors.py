@@ -2,6 +2,8 @@
 
 import re
 
+from hpcfair.isolation.child_serve import lacks_memory
+
 
 class ConversionError(Exception):
     """A folder cannot be converted.
@@ -17,6 +19,12 @@ class ConversionError(Exception):
         self.code = code
         self.detail = detail
         self.hint = hint
+
+
+def raise_lack_of_memory(error: BaseException) -> None:
+    """Raise MemoryError if this exception of a library stands for one."""
+    if isinstance(error, MemoryError) or lacks_memory(str(error)):
+        raise MemoryError(str(error)) from error
 
 
 _LONGEST = 600

@@ -12,7 +12,7 @@ import torch
 from hpcfair.errors import BadInput
 from hpcfair.exporters.agreement import check_agreement
 from hpcfair.exporters.torch_module import quiet, write_onnx
-from workers.conversion.errors import ConversionError, shortened
+from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.inputs import Array, InputSpec, arrays_of, long_sizes, short_sizes
 from workers.conversion.wrapper import Selected
 
@@ -91,6 +91,7 @@ def _write(
         write_onnx(program, path, module.outputs, list(specs))
     # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:
+        raise_lack_of_memory(error)
         raise ConversionError(
             "conversion_failed",
             f"PyTorch {torch.__version__} does not export it to ONNX: {shortened(error)}.",

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.conversion.errors import ConversionError
+from workers.conversion.namedinputs import NamedInput, named_inputs
 from workers.conversion.shapes import picture_shape, spectrum_shape
 
 Array = npt.NDArray[Any]
@@ -60,7 +61,7 @@ def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
     Raises:
         ConversionError: the hub does not know what the model takes.
     """
-    config, main = model.config, model.main_input_name
+    config, mains = model.config, _main_inputs(model)
     parameters = inspect.signature(model.forward).parameters
     required = [
         name
@@ -68,28 +69,72 @@ def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
         if each.default is inspect.Parameter.empty
         and each.kind in {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     ]
-    makers = _makers(config, folder)
-    chosen = {main, *required, "pixel_values", "bbox"}
+    named = {name: _spec(each) for name, each in named_inputs(model).items() if name in parameters}
+    makers = _makers(config, folder) | named
+    chosen = {*mains, *required, *named, "pixel_values", "bbox"}
     chosen |= {"decoder_input_ids"} if config.is_encoder_decoder else set()
     # Models of text and pictures or sound take both; those of sound alone may know words as well.
     chosen |= {"input_ids"} if {"input_ids", "pixel_values"} <= set(parameters) else set()
     chosen |= {"attention_mask", "token_type_ids"} if "input_ids" in chosen else set()
-    unknown = sorted({main, *required} - set(makers))
+    unknown = sorted({*mains, *required} - set(makers))
     if unknown:
         raise ConversionError(
             "not_convertible",
             f"The hub does not know how to make the inputs {', '.join(unknown)} of a "
             f"{type(model).__name__}.",
         )
-    return {name: makers[name] for name in parameters if name in chosen and name in makers}
+    specs = {name: makers[name] for name in parameters if name in chosen and name in makers}
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        return {name: _with_choices(spec) for name, spec in specs.items()}
+    return specs
+
+
+def _main_inputs(model: Any) -> list[str]:
+    """Names of the inputs that the class calls its main ones."""
+    main = model.main_input_name
+    if model.config.model_type == "speech-encoder-decoder":
+        # Sound has a name of its own, besides the one that stands for any input.
+        main = model.encoder.main_input_name
+    return [main] if isinstance(main, str) else list(main)
+
+
+def _spec(named: NamedInput) -> InputSpec:
+    axes = {axis: size for axis, size in enumerate(named.shape) if isinstance(size, str)}
+
+    def make(sizes: Sizes, rng: np.random.Generator) -> Array:
+        numbers = {
+            _BATCH: sizes.batch,
+            _WORDS: sizes.words,
+            _ANSWER: sizes.answer,
+            "samples": sizes.samples,
+            "regions": sizes.answer + 1,
+        }
+        shape = (numbers[size] if isinstance(size, str) else size for size in named.shape)
+        return named.draw(rng, tuple(shape))
+
+    return InputSpec(make, axes)
+
+
+def _with_choices(spec: InputSpec) -> InputSpec:
+    """A text for each of several answers, of which a model chooses one."""
+
+    def make(sizes: Sizes, rng: np.random.Generator) -> Array:
+        array = spec.make(replace(sizes, batch=sizes.batch * sizes.answer), rng)
+        return array.reshape(sizes.batch, sizes.answer, *array.shape[1:])
+
+    return InputSpec(
+        make,
+        {0: _BATCH, 1: "choices"} | {axis + 1: name for axis, name in spec.axes.items() if axis},
+    )
 
 
 def arrays_of(specs: Mapping[str, InputSpec], config: Any, sizes: Sizes, seed: int) -> list[Array]:
     """Seeded arrays of all inputs, in their order."""
     rng = np.random.default_rng(seed)
     arrays = {name: spec.make(sizes, rng) for name, spec in specs.items()}
-    if "input_ids" in arrays:
-        _end_texts(arrays, config.get_text_config())
+    text = config.get_text_config()
+    if "input_ids" in arrays and _count(text, "vocab_size"):
+        _end_texts(arrays, text)
     return list(arrays.values())
 
 
@@ -166,6 +211,8 @@ def _tokens(rng: np.random.Generator, text: Any, shape: tuple[int, ...]) -> Arra
 def _end_texts(arrays: dict[str, Array], text: Any) -> None:
     """End the texts as tokenisers do, and fill up all but the first one, in place."""
     words, mask = arrays["input_ids"], arrays.get("attention_mask")
+    words = words.reshape(-1, words.shape[-1])
+    mask = None if mask is None else mask.reshape(words.shape)
     ends, fillers = (getattr(text, f"{name}_token_id", None) for name in ("eos", "pad"))
     for row in range(len(words)):
         length = words.shape[1] - (row if mask is not None else 0)

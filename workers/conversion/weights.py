@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from workers.conversion.errors import ConversionError, shortened
+from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 
 _SHOWN = 5
 #: Buffers that older releases stored, and newer ones compute.
@@ -48,6 +48,9 @@ def load(kind: type[Any], config: Any, folder: Path) -> tuple[Any, list[str]]:
             "Publish the config.json with which the weights were saved (model.save_pretrained "
             "writes both).",
         )
+    if hasattr(model, "set_experts_implementation"):
+        # Loops over experts take turns that depend on the data.
+        model.set_experts_implementation("batched_mm")
     return model.eval(), sorted(unexpected)
 
 
@@ -67,8 +70,14 @@ def _loaded(kind: type[Any], config: Any, folder: Path, **options: Any) -> tuple
             output_loading_info=True,
             **options,
         )
+    except ImportError as error:
+        raise ConversionError(
+            "not_convertible",
+            f"{kind.__name__} needs a library besides transformers: {shortened(error)}.",
+        ) from error
     # The library raises arbitrary exceptions.
     except Exception as error:
+        raise_lack_of_memory(error)
         raise ConversionError(
             "not_convertible", f"transformers does not load the weights: {shortened(error)}."
         ) from error

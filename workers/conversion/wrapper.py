@@ -33,8 +33,7 @@ class Selected(nn.Module):
     def results(self, *tensors: torch.Tensor) -> Mapping[str, Any]:
         """All results of the model by name."""
         named = dict(zip(self.inputs, tensors, strict=True))
-        result: Mapping[str, Any] = self.model(**named, **self.options)
-        return result
+        return _named(self.model(**named, **self.options))
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         results = self.results(*tensors)
@@ -43,8 +42,21 @@ class Selected(nn.Module):
 
 def result_names(results: Mapping[str, Any]) -> tuple[str, ...]:
     """Names of the results that are tensors and answers."""
-    return tuple(
-        name
-        for name, value in results.items()
-        if isinstance(value, torch.Tensor) and name not in _LEFT_OUT
-    )
+    return tuple(name for name, value in results.items() if isinstance(value, torch.Tensor))
+
+
+def _named(results: Any) -> dict[str, Any]:
+    """The answers among the results by name; those of lists are numbered."""
+    if isinstance(results, torch.Tensor):
+        return {"output": results}
+    # The outputs of transformers are mappings, by any release's name for them.
+    pairs = results.items() if isinstance(results, Mapping) else [("output", results)]
+    answers: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in _LEFT_OUT:
+            continue
+        if isinstance(value, list | tuple):
+            answers |= {f"{name}_{number}": each for number, each in enumerate(value)}
+        else:
+            answers[name] = value
+    return answers

@@ -8,7 +8,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
 from registry.search import index, snapshot
-from registry.services.repository.card import count_uncounted, label_unlabelled
+from registry.services.repository.card import (
+    count_uncounted,
+    label_unlabelled,
+    tasks_from_architectures,
+)
 from registry.services.results.best import best_builds_rebuild
 
 
@@ -56,6 +60,7 @@ class Command(BaseCommand):
                 return
             label_unlabelled()
             count_uncounted()
+            tasks_from_architectures()
             best_builds_rebuild()
             count = index.rebuild(progress=self._progress)
         except RegistryError as error:

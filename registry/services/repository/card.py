@@ -1,4 +1,4 @@
-"""Columns, tags and labels of an MLModel that repeat its README.md, for lists and searches."""
+"""Columns, tags and labels of an MLModel that repeat its files, for lists and searches."""
 
 from django.db import transaction
 
@@ -6,7 +6,9 @@ from registry.selectors.repository.contents import config_of, marking_paths
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.snapshot import Snapshot
+from registry.states import RepositoryKind
 from registry.tables import Label, MLModel, Revision, Tag
+from registry.validation.architectures import loader_of
 from registry.validation.labels import LabelValue, labels_of
 from registry.validation.license import license_of
 
@@ -25,6 +27,8 @@ def card_apply(mlmodel: MLModel, revision: Revision, snapshot: Snapshot) -> None
     mlmodel.description = card.description
     mlmodel.license = license_of(card.values)
     mlmodel.task = card.task
+    if not card.task and mlmodel.kind == RepositoryKind.MODEL:
+        mlmodel.task = loader_of(config)[1]
     mlmodel.library = card.library
     mlmodel.parameters = snapshot.parameters
     mlmodel.save(update_fields=list(_COLUMNS))
@@ -53,6 +57,22 @@ def count_uncounted() -> int:
             MLModel.objects.filter(pk=mlmodel.pk).update(parameters=sum(counts.values()))
             counted += 1
     return counted
+
+
+def tasks_from_architectures() -> int:
+    """Give models without a task that of the architecture in their config.json, and label them by
+    it; returns how many got one."""
+    changed = 0
+    for mlmodel in MLModel.objects.filter(kind=RepositoryKind.MODEL, task="").iterator():
+        details = Details(mlmodel, revision_get(mlmodel))
+        if task := loader_of(details.config)[1]:
+            paths = marking_paths(details.revision, mlmodel.kind)
+            labels = labels_of(mlmodel.kind, details.revision.card, paths, details.config)
+            with transaction.atomic():
+                MLModel.objects.filter(pk=mlmodel.pk).update(task=task)
+                _set_labels(mlmodel, labels)
+            changed += 1
+    return changed
 
 
 def _set_labels(mlmodel: MLModel, labels: list[LabelValue]) -> None:

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from registry.states import RepositoryKind
+from registry.validation.architectures import loader_of
 from registry.validation.labels import (
     MAX_LABEL,
     MAX_LABELS,
     LabelValue,
     labels_of,
     library_of,
-    loader_of,
     task_of,
 )
 
@@ -89,6 +89,31 @@ def test_the_architecture_tells_the_task_where_the_card_does_not() -> None:
     assert loader_of(BERT) == ("AutoModelForMaskedLM", "fill-mask")
     assert loader_of({"model_type": "x", "architectures": ["Odd"]}) == ("", "")
     assert loader_of({"architectures": ["BertForMaskedLM"]}) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "name", "task"),
+    [
+        ("t5", "T5ForConditionalGeneration", "text2text-generation"),
+        ("whisper", "WhisperForConditionalGeneration", "automatic-speech-recognition"),
+        ("blip", "BlipForConditionalGeneration", "image-text-to-text"),
+        ("wav2vec2", "Wav2Vec2ForSequenceClassification", "audio-classification"),
+        ("owlvit", "OwlViTForObjectDetection", "zero-shot-object-detection"),
+        ("vit", "ViTModel", "image-feature-extraction"),
+        ("clip", "CLIPModel", "zero-shot-image-classification"),
+        ("marian", "MarianMTModel", "text2text-generation"),
+        (
+            "speech-encoder-decoder",
+            "SpeechEncoderDecoderModel",
+            "automatic-speech-recognition",
+        ),
+        ("gpt2", "GPT2LMHeadModel", "text-generation"),
+    ],
+)
+def test_one_ending_of_a_name_stands_for_the_tasks_of_several_types(
+    model_type: str, name: str, task: str
+) -> None:
+    assert task_of({}, {"model_type": model_type, "architectures": [name]}) == task
 
 
 _VALUES = some.recursive(
