@@ -16,8 +16,8 @@ from registry.selectors.repository.contents import CONFIG_PATHS, config_of
 from registry.selectors.storage.blob import blob_open
 from registry.states import RepositoryKind
 from registry.tables import Blob, Revision
-from registry.validation.card import MAX_CARD_BYTES, Card, parse
 from registry.validation.architectures import loader_of
+from registry.validation.card import MAX_CARD_BYTES, Card, parse
 from registry.validation.labels import library_of
 
 # Room for a few list pages of cards of usual length. In memory a parsed card takes several times
