@@ -17,6 +17,8 @@ DOI_EVERY_S = 60.0
 CHUNK_EVERY_S = 60.0
 #: Seconds between looks for networks without a topology.
 DRAW_EVERY_S = 60.0
+#: Seconds between looks for models that another converter refused.
+CONVERT_EVERY_S = 60.0
 #: Seconds between deletions of expired runs.
 EXPIRE_EVERY_S = 3600.0
 #: Seconds between computations of principles, which end at once without new evidence.
@@ -73,6 +75,11 @@ def table() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.draw",
             "schedule": DRAW_EVERY_S,
             "options": {"expires": DRAW_EVERY_S},
+        },
+        "convert": {
+            "task": "workers.tasks.convert",
+            "schedule": CONVERT_EVERY_S,
+            "options": {"expires": CONVERT_EVERY_S},
         },
         "dois": {
             "task": "workers.tasks.doi",

@@ -10,6 +10,7 @@ from registry import dispatch
 from registry.services.analysis.principle import principles_compute
 from registry.services.analysis.topology import drawings_continue
 from registry.services.fair.assessment import assess_due as queue_due
+from registry.services.results.conversion import conversions_retry
 from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
 from registry.services.trust.attestation import sign_pending
@@ -20,6 +21,7 @@ from workers import beat
 from workers.app import app
 from workers.fleet.probe import served_machine
 from workers.jobs import run, webhook
+from workers.jobs.conversion import converter_identity
 from workers.jobs.doi import update
 
 #: Variable with the time at which ``manage.py serve`` started the hub, in seconds since the machine
@@ -71,6 +73,13 @@ def assess_due(**_: Any) -> None:
 def draw(**_: Any) -> None:
     """Queue inspections of networks that were inspected before networks were drawn."""
     drawings_continue()
+
+
+@app.task(name="workers.tasks.convert", ignore_result=True)
+def convert(**_: Any) -> None:
+    """Queue inspections of models that another converter refused than this worker has."""
+    if identity := converter_identity():
+        conversions_retry(identity)
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

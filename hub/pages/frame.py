@@ -22,7 +22,7 @@ from registry.selectors.repository.mlmodel import (
 )
 from registry.selectors.repository.revision import refs_of, revision_get
 from registry.selectors.results.graph import graph_of
-from registry.selectors.results.runnable import not_runnable
+from registry.selectors.results.runnable import may_inspect_again, not_runnable
 from registry.states import Gate, RepositoryKind, Role
 from registry.tables import MLModel, Revision
 
@@ -85,6 +85,7 @@ def frame(
     revision = revision or revision_get(mlmodel, revision_name)
     revision.mlmodel = mlmodel
     graph = graph_of(revision)
+    fault = not_runnable(revision)
     return {
         "section": "datasets" if mlmodel.kind == RepositoryKind.DATASET else "models",
         "tab": tab,
@@ -93,7 +94,8 @@ def frame(
         "revision_name": revision_name,
         "refs": refs_of(mlmodel),
         "graph": graph,
-        "not_runnable": not_runnable(revision),
+        "not_runnable": fault,
+        "may_inspect_again": may_inspect_again(revision, fault),
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
         "may_fetch": may_fetch(request.user, mlmodel),
         "is_liked": is_liked(request.user, mlmodel),

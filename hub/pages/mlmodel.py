@@ -29,7 +29,7 @@ from registry.services.repository.like import like_add, like_remove
 from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.repository.revision import Add, commit
 from registry.services.storage.blob import blob_store
-from registry.services.work.plan import plan
+from registry.services.work.plan import inspect_again, plan
 from registry.states import RepositoryKind, Role
 from registry.tables import MLModel
 
@@ -97,6 +97,17 @@ def tune(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     slugs = [job.target.slug for job in plan(actor=request.user, revision=revision) if job.target]
     messages.success(request, f"Queued for {', '.join(slugs)}.")
     return redirect(address(mlmodel, "jobs"))
+
+
+@repository_page
+@require_POST
+def inspect(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """Queue another inspection of a revision, with the conversion that it may need."""
+    revision = revision_get(mlmodel, request.POST.get("revision") or None)
+    revision.mlmodel = mlmodel
+    job = inspect_again(actor=request.user, revision=revision)
+    messages.success(request, "The files are inspected again.")
+    return redirect("job", job.uuid)
 
 
 @page

@@ -98,6 +98,7 @@ _BUILT: list[tuple[str, str, View]] = [
     ("jobs", "/jobs", mlmodel.jobs),
     ("jobs-summary", "/jobs/summary", job.summary),
     ("tune", "/tune", mlmodel.tune),
+    ("inspect", "/inspect", mlmodel.inspect),
     ("profiles", "/profiles", importedprofile.profiles),
     ("compare", "/compare", revisiondiff.compare),
 ]

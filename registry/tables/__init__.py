@@ -30,7 +30,7 @@ from registry.tables.repository.revision import Ref, Revision
 from registry.tables.repository.tree import Tree
 from registry.tables.results.best import BestBuild
 from registry.tables.results.build import Build, BuildFile
-from registry.tables.results.conversion import Conversion, ConversionFile
+from registry.tables.results.conversion import Conversion, ConversionFile, Converter
 from registry.tables.results.graph import Graph
 from registry.tables.results.passes import PassPortfolio, PassTrial
 from registry.tables.results.profile import CallSite, Kernel, KernelCode, Profile
@@ -64,8 +64,8 @@ from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
-    "CallSite", "CandidateCrash", "Conversion", "ConversionFile", "CrossApplication", "DataTable",
-    "Derivation", "Device", "DeviceCode", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
+    "CallSite", "CandidateCrash", "Conversion", "ConversionFile", "Converter", "CrossApplication",
+    "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
     "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "ImportedCall",
     "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
     "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",

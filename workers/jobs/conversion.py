@@ -23,6 +23,9 @@ FOLDER = "converted"
 WALL_S = 1800.0
 #: The tools that a conversion depends on; results name them with their versions.
 _TOOLS = ("torch", "transformers", "onnx", "onnxscript", "safetensors")
+#: Version of what this package converts. Incremented when it converts more, so that what an earlier
+#: version refused is tried again.
+VERSION = 2
 _INDEX = "model.safetensors.index.json"
 _READ = (CONFIG, _INDEX, "preprocessor_config.json")
 #: Bytes of a weight while it is converted, and how many of them are held at a time: by PyTorch, and
@@ -70,9 +73,20 @@ def convert(hub: Hub, settings: DeviceSettings, folder: Path) -> tuple[FileTicke
     return files
 
 
+def converter_identity() -> str | None:
+    """The version of the converter and of its tools here; ``None`` if a tool is missing."""
+    if _missing_tools():
+        return None
+    tools = " ".join(f"{name} {importlib.metadata.version(name)}" for name in _TOOLS)
+    return f"hub {VERSION} {tools}"
+
+
+def _missing_tools() -> list[str]:
+    return [name for name in _TOOLS if importlib.util.find_spec(name) is None]
+
+
 def _require_tools() -> None:
-    missing = [name for name in _TOOLS if importlib.util.find_spec(name) is None]
-    if missing:
+    if missing := _missing_tools():
         raise JobFailure(
             "invalid",
             "converter_missing",

@@ -1,14 +1,25 @@
 """Reads of conversions, and of what can be converted."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from datetime import datetime
+
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from registry.errors import NotFound
-from registry.selectors.repository.contents import config_of, described_blobs
+from registry.selectors.repository.contents import config_of, described_blobs, marking_paths
 from registry.selectors.repository.revision import file_get
-from registry.tables import Conversion, ConversionFile, File, Revision
+from registry.states import JobKind, JobState, RefKind, RepositoryKind
+from registry.tables import Conversion, ConversionFile, File, Job, Ref, Revision
 
 CONFIG = "config.json"
 WEIGHTS_SUFFIX = ".safetensors"
+#: Codes of refusals that depend on the converter and its tools.
+CONVERTER_CODES = frozenset(
+    {
+        *("not_convertible", "converter_missing", "conversion_failed", "conversion_differs"),
+        "weights_differ",
+    }
+)
 
 
 def is_convertible(revision: Revision, paths: Collection[str]) -> bool:
@@ -20,6 +31,32 @@ def is_convertible(revision: Revision, paths: Collection[str]) -> bool:
     if not any(path.endswith(WEIGHTS_SUFFIX) and "/" not in path for path in paths):
         return False
     return "model_type" in config_of(described_blobs(revision))
+
+
+def refused_heads(before: datetime) -> QuerySet[Revision]:
+    """Heads of default branches that a converter refused before a time, newest first, unless they
+    were inspected since."""
+    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
+    refused = inspections.filter(
+        state=JobState.FAILED, failure_code__in=CONVERTER_CODES, ended_at__lt=before
+    )
+    later = inspections.exclude(state=JobState.FAILED, ended_at__lt=before)
+    return _heads().filter(Exists(refused), ~Exists(later)).order_by("-id")
+
+
+def unconverted_heads() -> Iterator[Revision]:
+    """Heads of default branches that can be converted and were never inspected, newest first: those
+    published before the hub converted. Reads a file of each model that was never inspected."""
+    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
+    for revision in _heads().filter(~Exists(inspections)).order_by("-id").iterator():
+        if is_convertible(revision, marking_paths(revision, RepositoryKind.MODEL)):
+            yield revision
+
+
+def _heads() -> QuerySet[Revision]:
+    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
+    rows = Revision.objects.filter(pk__in=heads.values("revision"))
+    return rows.filter(mlmodel__kind=RepositoryKind.MODEL).select_related("mlmodel__namespace")
 
 
 def conversion_of(revision: Revision) -> Conversion | None:

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from registry.selectors.repository.contents import marking_paths
+from registry.selectors.results.conversion import CONVERTER_CODES, is_convertible
 from registry.states import FailureClass, JobKind, JobState, RepositoryKind
 from registry.tables import Build, Graph, Job, Revision
 
@@ -18,11 +20,13 @@ class NotRunnable:
         code: One of ``registry.errors.CODES``.
         reason: One or two sentences for people.
         remedy: The next step of the owner, in one sentence.
+        may_change: Whether another inspection of the same files may have another result.
     """
 
     code: str
     reason: str
     remedy: str
+    may_change: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason} {self.remedy}"
@@ -34,6 +38,15 @@ def not_runnable(revision: Revision) -> NotRunnable | None:
     if revision.mlmodel.kind != RepositoryKind.MODEL:
         return None
     return all_not_runnable([revision.pk]).get(revision.pk)
+
+
+def may_inspect_again(revision: Revision, fault: NotRunnable | None) -> bool:
+    """Whether another inspection of a revision may remove its fault."""
+    if fault is None or fault.may_change:
+        return fault is not None
+    # Published before the hub converted.
+    is_unknown = fault.code == _NO_NETWORK.code
+    return is_unknown and is_convertible(revision, marking_paths(revision, revision.mlmodel.kind))
 
 
 def all_not_runnable(revisions: Collection[int]) -> dict[int, NotRunnable]:
@@ -71,9 +84,11 @@ def _fault(job: Job | None, *, has_graph: bool) -> NotRunnable | None:
     if job.state != JobState.FAILED:
         return _NOT_INSPECTED
     remedy = _REMEDIES.get(job.failure_code, "Correct the file and publish it again.")
-    if job.failure_class == FailureClass.INFRASTRUCTURE:
-        remedy = "The hub is at fault: publish the files again, or tell its operators."
-    return NotRunnable(job.failure_code, job.failure_detail, remedy)
+    is_hubs_fault = job.failure_class == FailureClass.INFRASTRUCTURE
+    if is_hubs_fault:
+        remedy = "The hub is at fault: let the files be inspected again, or tell its operators."
+    may_change = is_hubs_fault or job.failure_code in _CHANGEABLE
+    return NotRunnable(job.failure_code, job.failure_detail, remedy, may_change)
 
 
 _NO_NETWORK = NotRunnable(
@@ -95,5 +110,10 @@ _REMEDIES = {
     "to ONNX and publish that file, as model.onnx.",
 }
 _NOT_INSPECTED = NotRunnable(
-    "graph_not_found", "The inspection of its files was cancelled.", "Publish the files again."
+    "graph_not_found",
+    "The inspection of its files was cancelled.",
+    "Let the files be inspected again.",
+    may_change=True,
 )
+#: Failures that depend on the converter, its tools, or the memory and the time of workers.
+_CHANGEABLE = CONVERTER_CODES | {"weights_too_large", "job_out_of_memory", "job_timeout"}

@@ -52,6 +52,23 @@ def plan_inspection(*, actor: Actor, revision: Revision) -> None:
         job_submit(actor=actor, kind=JobKind.TABLES, revision=revision)
 
 
+def inspect_again(*, actor: Actor, revision: Revision) -> Job:
+    """Queue another inspection of a model's revision, such as after a failed conversion.
+
+    Raises:
+        Unauthenticated, Forbidden: the actor may not write to the model; ``quota_exceeded``.
+        Invalid: ``not_convertible``: its files have no network, and cannot be converted to one.
+    """
+    paths = marking_paths(revision, revision.mlmodel.kind)
+    if not (has_network(paths) or is_convertible(revision, paths)):
+        raise Invalid(
+            "not_convertible",
+            "Its files have no network, nor a config.json of transformers with safetensors.",
+        )
+    quota_check_jobs(actor, 1)
+    return job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+
+
 def plan(
     *,
     actor: Actor,

@@ -1,4 +1,4 @@
-"""Tables of conversions: networks that the hub wrote from published weights."""
+"""Tables of conversions: networks that the hub wrote from published weights, and the converters."""
 
 from django.db import models
 
@@ -34,3 +34,13 @@ class ConversionFile(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["conversion", "path"], name="conversion_path_unique")
         ]
+
+
+class Converter(models.Model):
+    """A converter that a worker of this hub has, by its version and those of its tools.
+
+    What another one refused before ``seen_at`` is tried again.
+    """
+
+    identity = models.CharField(max_length=300, unique=True)
+    seen_at = models.DateTimeField(auto_now_add=True)
