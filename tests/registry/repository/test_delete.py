@@ -55,6 +55,7 @@ OUTLIVE = {
     "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue", "FormerNamespace", "UserTarget",
     "DeviceCode", "JobRequirement", "StudyStatistic", "CandidateCrash", "Ban", "JobBundle",
     "ScheduleAblation", "CrossApplication", "Principle", "PrincipleVersion", "RoofSet", "Roof",
+    "Converter",
 }  # fmt: skip
 
 
