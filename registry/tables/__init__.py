@@ -65,8 +65,8 @@ from registry.tables.work.target import Target
 __all__ = [
     "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
     "CallSite", "CandidateCrash", "Conversion", "ConversionFile", "Converter", "CrossApplication",
-    "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant", "Discussion", "DiscussionEvent", "File",
-    "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "ImportedCall",
+    "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant", "Discussion",
+    "DiscussionEvent", "File", "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "ImportedCall",
     "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
     "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
     "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
