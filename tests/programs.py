@@ -202,6 +202,11 @@ REQUIREMENTS = {
         lambda: os.environ.get("HPCFAIR_CLIENTS") == "all",
         "the oldest and the newest client stand for them: HPCFAIR_CLIENTS=all make test",
     ),
+    "frameworks": Requirement(
+        "models of every framework through a hub",
+        lambda: os.environ.get("HPCFAIR_FRAMEWORKS") == "all",
+        "an environment of gigabytes and minutes: HPCFAIR_FRAMEWORKS=all make test",
+    ),
     "linux": Requirement(
         "confined child processes, signals of parents",
         lambda: sys.platform == "linux",

@@ -59,8 +59,8 @@ def save(
     examples = as_examples(example_inputs)
     with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as folder:
         scratch = Path(folder)
-        files = export(model, examples, scratch)
-        files = add_samples(files, examples, labels, scratch)
+        exported = export(model, examples, scratch)
+        files = add_samples(exported.files, exported.examples, labels, scratch)
         if origin := script_origin():
             how["message"] = f"{_message(name, how)}\n\n{origin}"
         return publish(http, name, files, scratch, **how)

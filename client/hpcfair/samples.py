@@ -8,11 +8,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from hpcfair.errors import BadInput
 from hpcfair.exporters.base import Examples, Files
+from hpcfair.exporters.frames import plain
 from hpcfair.formats import NETWORK_FORMATS, opener_of
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array
@@ -21,8 +23,10 @@ NAME = "samples.npz"
 
 
 def as_examples(examples: Examples | Array) -> Examples:
-    """Turn a single array into a tuple."""
-    return (examples,) if isinstance(examples, np.ndarray) else examples
+    """Turn a single array, tensor or table into a tuple."""
+    if examples is None or isinstance(examples, Mapping | list | tuple):
+        return examples
+    return (cast("Array", examples),)
 
 
 def add_samples(files: Files, examples: Examples, labels: Array | None, scratch: Path) -> Files:
@@ -37,7 +41,7 @@ def add_samples(files: Files, examples: Examples, labels: Array | None, scratch:
         return files
     named = dict(examples) if isinstance(examples, Mapping) else _named(files, examples)
     try:
-        arrays = {f"inputs/{name}": np.asarray(array) for name, array in named.items()}
+        arrays = {f"inputs/{name}": plain(array) for name, array in named.items()}
         if labels is not None:
             arrays["labels"] = np.asarray(labels, np.int64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:

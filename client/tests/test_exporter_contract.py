@@ -182,6 +182,29 @@ def flax_module() -> Live:
     return Live(model, (X[:6],), outputs)
 
 
+def tensorflow_module() -> Live:
+    tf: Any = import_module("tensorflow")
+
+    class Field(tf.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = tf.Variable(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3))
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def __call__(self, left: Any, right: Any) -> Any:
+            return {"product": left @ self.weight, "sum": left + right}
+
+    field = Field()
+    return Live(field, (X[:6], X[6:12]), lambda *batch: field(*map(tf.constant, batch)))
+
+
+def tree_of_a_table() -> Live:
+    lightgbm: Any = import_module("lightgbm")
+    frame = import_module("pandas").DataFrame(GAPS, columns=list("abcd"))
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(frame, CLASSES)
+    return Live(model, (frame,), classifier(model, GAPS).outputs)
+
+
 #: What makes an object; the packages that it needs; the names of the inputs.
 CASES: Sequence[tuple[Callable[[], Live], str, str]] = (
     (xgboost_classifier, "xgboost sklearn", "features"),
@@ -197,6 +220,8 @@ CASES: Sequence[tuple[Callable[[], Live], str, str]] = (
     (keras_with_two_inputs, "keras", "left right"),
     (jax_function_with_two_inputs, "jax jax2onnx", "left right"),
     (flax_module, "flax jax2onnx", "table"),
+    (tensorflow_module, "tensorflow tf2onnx", "left right"),
+    (tree_of_a_table, "lightgbm pandas sklearn", "features"),
 )
 
 
@@ -216,10 +241,13 @@ def test_a_saved_file_is_the_live_object(
 ) -> None:
     live = make()
 
-    files = export(live.model, live.examples, tmp_path)
+    files = export(live.model, live.examples, tmp_path).files
 
     examples = live.examples.values() if isinstance(live.examples, dict) else live.examples
-    arrays = dict(zip(inputs, examples, strict=True))
+    arrays = {
+        name: np.asarray(array, np.float32 if hasattr(array, "columns") else None)
+        for name, array in zip(inputs, examples, strict=True)
+    }
     graph = onnx.load(files["model.onnx"]).graph
     for value in (*graph.input, *graph.output):
         assert value.type.tensor_type.shape.dim[0].dim_param == "N", value.name

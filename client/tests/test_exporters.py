@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from hpcfair.errors import BadInput, MissingPackage, UnsafePath
-from hpcfair.exporters import registry
+from hpcfair.exporters import frames, registry
 from hpcfair.exporters.registry import Exporter, export
 from hpcfair.runtimes import registry as runtimes
 
@@ -56,7 +56,7 @@ def test_an_onnx_file_brings_its_external_data_and_card(tmp_path: Path, scratch:
     (tmp_path / "README.md").write_text("# Heavy\n")
     (tmp_path / "unrelated.txt").write_text("x")
 
-    files = export(path, None, scratch)
+    files = export(path, None, scratch).files
 
     assert sorted(files) == ["README.md", "heavy.onnx", "weights.bin"]
 
@@ -72,13 +72,13 @@ def test_a_file_that_is_not_onnx_is_left_to_the_hub_to_judge(tmp_path: Path, scr
     path = tmp_path / "model.onnx"
     path.write_bytes(b"this is not ONNX")
 
-    assert export(str(path), None, scratch) == {"model.onnx": path}
+    assert export(str(path), None, scratch).files == {"model.onnx": path}
 
 
 def test_a_model_proto_is_written_as_it_is(tiny: bytes, scratch: Path) -> None:
     proto = onnx.load_from_string(tiny)
 
-    files = export(proto, None, scratch)
+    files = export(proto, None, scratch).files
 
     assert files["model.onnx"].read_bytes() == proto.SerializeToString()
 
@@ -98,7 +98,7 @@ def test_a_scikit_learn_classifier_agrees_with_itself(scratch: Path) -> None:
 
     model, x, _ = fitted(make_pipeline(StandardScaler(), LogisticRegression()))
 
-    path = export(model, (x,), scratch)["model.onnx"]
+    path = export(model, (x,), scratch).files["model.onnx"]
 
     runtime = runtimes.open("onnxruntime", path, {})
     outputs = runtime.run({runtime.inputs[0].name: x})
@@ -113,7 +113,7 @@ def test_a_scikit_learn_regressor_is_exported(scratch: Path) -> None:
 
     model, x, _ = fitted(LinearRegression())
 
-    path = export(model, {"features": x}, scratch)["model.onnx"]
+    path = export(model, {"features": x}, scratch).files["model.onnx"]
 
     runtime = runtimes.open("onnxruntime", path, {})
     (result,) = runtime.run({runtime.inputs[0].name: x}).values()
@@ -137,3 +137,33 @@ def test_a_missing_package_is_named_with_what_installs_it(
 
     with pytest.raises(MissingPackage, match="pip install some-package"):
         export(Decimal(1), None, scratch)
+
+
+class Column(list[Any]):
+    """A column of a data frame."""
+
+    def to_numpy(self) -> Any:
+        return np.array(self, object)
+
+
+class Table(dict[str, Column]):
+    """What data frames of several libraries have in common."""
+
+    columns = property(dict.keys)
+
+    def to_numpy(self) -> Any:
+        raise AssertionError("columns have types of their own")
+
+
+def test_a_table_becomes_a_matrix_or_its_columns() -> None:
+    table = Table(age=Column([3, None]), height=Column([1.5, 2.5]))
+    np.testing.assert_array_equal(frames.matrix(table), [[3, 1.5], [np.nan, 2.5]])
+
+    table["city"] = Column(["Rome", "Oslo"])
+    with pytest.raises(BadInput, match=r"Column city .* no numbers"):
+        frames.matrix(table)
+    assert frames.columns(table)["city"].tolist() == [["Rome"], ["Oslo"]]
+
+    table["city"] = Column(["Rome", None])
+    with pytest.raises(BadInput, match=r"Column city .*fillna"):
+        frames.columns(table)

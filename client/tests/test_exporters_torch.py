@@ -1,5 +1,6 @@
 """What becomes of PyTorch modules: a program for Inductor and ONNX for everything else."""
 
+import copy
 import pickletools
 import zipfile
 from importlib.util import find_spec
@@ -44,7 +45,7 @@ def files(module: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
     """Exported once: it takes seconds."""
     scratch = tmp_path_factory.mktemp("scratch")
     x = np.zeros((1, 4), np.float32)
-    return add_samples(export(module, (x,), scratch), (x,), None, scratch)
+    return add_samples(export(module, (x,), scratch).files, (x,), None, scratch)
 
 
 def test_a_module_becomes_a_program_an_onnx_file_and_samples(files: dict[str, Path]) -> None:
@@ -62,7 +63,8 @@ def test_the_onnx_file_agrees_with_the_module_on_any_batch(
     import torch  # noqa: PLC0415
 
     runtime = runtimes.open("onnxruntime", files["model.onnx"], {})
-    assert [tensor.name for tensor in (*runtime.inputs, *runtime.outputs)] == ["x", "output"]
+    described = [(tensor.name, tensor.shape) for tensor in (*runtime.inputs, *runtime.outputs)]
+    assert described == [("x", ("N", 4)), ("output", ("N", 3))]
     for rows in (1, 5):
         x = np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)
         with torch.no_grad():
@@ -101,10 +103,35 @@ def test_the_module_keeps_its_mode(module: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("examples", "said"),
-    [(None, "needs example inputs"), ({"z": np.zeros((1, 4), np.float32)}, "takes x")],
+    [
+        (None, "needs example inputs"),
+        ({"z": np.zeros((1, 4), np.float32)}, "takes x; example inputs are z"),
+    ],
 )
 def test_missing_or_unknown_examples_are_refused(
     module: Any, tmp_path: Path, examples: Any, said: str
 ) -> None:
     with pytest.raises(BadInput, match=said):
         export(module, examples, tmp_path)
+
+
+def test_weights_that_onnx_runtime_cannot_compute_with_are_refused_with_the_remedy(
+    module: Any, tmp_path: Path
+) -> None:
+    import torch  # noqa: PLC0415
+
+    narrow = copy.deepcopy(module).to(torch.bfloat16)
+    with pytest.raises(BadInput, match=r"bfloat16.*float"):
+        export(narrow, (np.zeros((2, 4), np.float32),), tmp_path)
+
+
+def test_an_argument_is_not_taken_for_another_one(tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415
+
+    class Masked(torch.nn.Module):
+        def forward(self, x: Any, mask: Any = None, bias: Any = 0) -> Any:
+            return x + bias if mask is None else x * mask + bias
+
+    x = np.ones((2, 4), np.float32)
+    with pytest.raises(BadInput, match="takes x, mask, bias; example inputs are x, bias"):
+        export(Masked(), {"x": x, "bias": x}, tmp_path)

@@ -134,6 +134,12 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`all` tests a middle version of the stock client and more processes on a cache, too.",
         ),
         (
+            "HPCFAIR_FRAMEWORKS",
+            "text",
+            "none",
+            "`all` saves, tunes and loads a model of every framework, too.",
+        ),
+        (
             "HPCFAIR_SLURMCTLD",
             "file",
             "found on the path",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcfair.errors import BadInput, HpcfairError
+from hpcfair.errors import BadInput, HpcfairError, RuntimeFailed
 from hpcfair.exporters.base import Examples, Outputs, Predict, refusal
 from hpcfair.formats import opener_of
 from hpcfair.runtimes import registry
@@ -20,6 +20,10 @@ _ROWS = 256
 _LIMIT = 1e-3
 #: The same where the outputs have half the bits.
 _LIMIT_HALF = 2e-2
+_OTHER_TYPES = (
+    "ONNX Runtime lacks the operator for this element type: save the model in float32. Or export "
+    "it to ONNX your own way, and save the file."
+)
 
 
 def check_agreement(what: str, network: Path, predict: Predict, examples: Examples) -> float:
@@ -37,7 +41,12 @@ def check_agreement(what: str, network: Path, predict: Predict, examples: Exampl
         MissingPackage: ONNX Runtime is not installed.
     """
     opener = opener_of(network)
-    runtime = registry.open(opener.runtime, network, opener.reference)
+    try:
+        runtime = registry.open(opener.runtime, network, opener.reference)
+    except RuntimeFailed as error:
+        raise refusal(
+            what, f"the exported file cannot be opened: {error.detail}", _OTHER_TYPES
+        ) from error
     largest = 0.0
     try:
         arrays = _arrays(runtime, examples)

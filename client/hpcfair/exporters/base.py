@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcfair.errors import BadInput
+from hpcfair.exporters.frames import matrix
 from hpcfair.runtimes.base import Array
 
 Files = dict[str, Path]
@@ -26,10 +27,13 @@ class Export:
     Attributes:
         files: Path in the revision to local file.
         predict: Runs the live object; ``None`` if the files are the model.
+        examples: The example inputs as the files take them, where those given are something else,
+            such as tables.
     """
 
     files: Files
     predict: Predict | None = None
+    examples: Examples = None
 
 
 def refusal(what: str, reason: object, hint: str = _ELSEWHERE) -> BadInput:
@@ -41,7 +45,10 @@ def refusal(what: str, reason: object, hint: str = _ELSEWHERE) -> BadInput:
 
 
 def only(library: str, examples: Examples) -> dict[str, Array]:
-    """The single example of a model with one input, by the name given to it or ``features``."""
+    """The single example of a model with one input, by the name given to it or ``features``.
+
+    A table becomes a matrix.
+    """
     if isinstance(examples, Mapping):
         named = dict(examples)
     else:
@@ -52,4 +59,4 @@ def only(library: str, examples: Examples) -> dict[str, Array]:
             "Pass example_inputs=X[:100]: it determines the input's type, and the file must agree "
             "with the model on it.",
         )
-    return named
+    return {name: matrix(value) for name, value in named.items()}

@@ -1,8 +1,10 @@
 """Exports models of Keras 3 on each of its backends."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,13 @@ import keras
 import numpy as np
 import onnx
 
-from hpcfair.errors import BadInput
+from hpcfair.errors import BadInput, MissingPackage
 from hpcfair.exporters.base import Examples, Export
 from hpcfair.exporters.naming import named_inputs, numbered, rename
 from hpcfair.runtimes.base import Array
+
+#: Backend to the package that Keras, or the exporter of JAX, writes ONNX with.
+_CONVERTERS = {"jax": "jax2onnx", "tensorflow": "tf2onnx"}
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Export:
@@ -26,6 +31,13 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         raise BadInput(
             "A Keras model needs example inputs.",
             "Pass example_inputs=(x,) with arrays as the model takes them, some rows each.",
+        )
+    converter = _CONVERTERS.get(keras.backend.backend())
+    if converter and find_spec(converter) is None:
+        raise MissingPackage(
+            f"Keras exports models on {keras.backend.backend()} with {converter}, which is not "
+            "installed.",
+            f"Install it with: pip install {converter}",
         )
     arrays = named_inputs(examples, _input_names(model))
     call = partial(_call, model, list(arrays))
@@ -41,12 +53,13 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
             )
             for name, array in arrays.items()
         }
-        model.export(
-            str(local),
-            format="onnx",
-            verbose=False,
-            input_signature=[_structured(model, specs)],
-        )
+        with _mode_kept(model):
+            model.export(
+                str(local),
+                format="onnx",
+                verbose=False,
+                input_signature=[_structured(model, specs)],
+            )
         exported = Export({"model.onnx": local})
     local = exported.files["model.onnx"]
     proto = onnx.load(local)
@@ -58,6 +71,15 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         return [np.asarray(keras.ops.convert_to_numpy(value)) for value in _flat(call(batch))]
 
     return Export(exported.files, predict)
+
+
+@contextmanager
+def _mode_kept(model: Any) -> Iterator[None]:
+    """On PyTorch, Keras exports a model in evaluation mode and leaves it there."""
+    is_training = getattr(model, "training", None)
+    yield
+    if is_training:
+        model.train()
 
 
 def _call(model: Any, names: Sequence[str], batch: Sequence[Any]) -> Any:
@@ -88,6 +110,8 @@ def _output_names(model: Any, outputs: Any) -> list[str]:
         # Keras flattens dictionaries in the order of their keys.
         return sorted(outputs)
     names = list(getattr(model, "output_names", None) or ())
+    if isinstance(model, keras.Sequential):
+        names = [model.layers[-1].name]
     layers = {layer.name: type(layer).__name__ for layer in model.layers}
     named = len(names) == count == len(set(names)) and not any(
         _is_made_up(name, layers.get(name, "")) for name in names

@@ -12,8 +12,9 @@ from typing import Any, Protocol, cast
 
 from hpcfair.errors import HpcfairError, MissingPackage, NotSupported
 from hpcfair.exporters.agreement import check_agreement
-from hpcfair.exporters.base import Examples, Export, Files, refusal
+from hpcfair.exporters.base import Examples, Export, refusal
 from hpcfair.exporters.environment import add_environment
+from hpcfair.formats import TORCH_EXPORT
 
 
 class Exporting(Protocol):
@@ -36,6 +37,9 @@ EXPORTERS: dict[str, Exporter] = {
     "pathlib": Exporter("hpcfair.exporters.files:export_path"),
     "onnx": Exporter("hpcfair.exporters.onnx_proto:export", "onnx"),
     "keras": Exporter("hpcfair.exporters.keras_model:export", "keras onnx"),
+    "tensorflow": Exporter(
+        "hpcfair.exporters.tensorflow_function:export", "tensorflow tf2onnx onnx"
+    ),
     "torch": Exporter("hpcfair.exporters.torch_module:export", "torch onnxscript"),
     "xgboost": Exporter("hpcfair.exporters.trees.xgboost_model:export", "xgboost onnx"),
     "lightgbm": Exporter("hpcfair.exporters.trees.lightgbm_model:export", "lightgbm onnx"),
@@ -48,12 +52,15 @@ EXPORTERS: dict[str, Exporter] = {
 }
 
 
-def export(model: Any, examples: Examples, scratch: Path) -> Files:
+def export(model: Any, examples: Examples, scratch: Path) -> Export:
     """Export a model to files, and check that they compute what it computes.
 
     Args:
         model: A path to an ONNX file or a folder, ONNX bytes, or an object of a library above.
-        examples: Arrays in the order of the model's inputs, or by name.
+        examples: Arrays or tables in the order of the model's inputs, or by name.
+
+    Returns:
+        The files, and the examples as they take them.
 
     Raises:
         NotSupported: there is no exporter for it.
@@ -67,17 +74,22 @@ def export(model: Any, examples: Examples, scratch: Path) -> Files:
     if isinstance(model, bytes | bytearray):
         local = scratch / "model.onnx"
         local.write_bytes(model)
-        return {"model.onnx": local}
+        return Export({"model.onnx": local}, examples=examples)
     exported = convert(model, examples, scratch)
+    if exported.examples is not None:
+        examples = exported.examples
     if exported.predict is None:
-        return exported.files
-    check_agreement(type(model).__name__, exported.files["model.onnx"], exported.predict, examples)
-    return add_environment(exported.files, scratch)
+        return Export(exported.files, examples=examples)
+    network = exported.files["model.onnx"]
+    check_agreement(type(model).__name__, network, exported.predict, examples)
+    return Export(add_environment(exported.files, scratch), exported.predict, examples)
 
 
 def convert(model: Any, examples: Examples, scratch: Path) -> Export:
     """Run the exporter of an object, without the check; see :func:`export`."""
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
+    if isinstance(model, Path) and examples:
+        packages = _packages_of(model)
     name = next((name for name in packages if name in EXPORTERS), None)
     if name is None:
         raise NotSupported(
@@ -100,3 +112,10 @@ def convert(model: Any, examples: Examples, scratch: Path) -> Export:
     # Exporters of other libraries raise arbitrary exceptions.
     except Exception as error:
         raise refusal(type(model).__name__, error) from error
+
+
+def _packages_of(path: Path) -> list[str]:
+    """The library whose exporter takes a path; ``pathlib`` publishes files unchanged."""
+    if path.is_file() and TORCH_EXPORT.matches(path):
+        return ["torch"]
+    return ["tensorflow"] if (path / "saved_model.pb").is_file() else ["pathlib"]

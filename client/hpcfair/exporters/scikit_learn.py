@@ -1,6 +1,6 @@
 """Exports scikit-learn estimators and pipelines with skl2onnx."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ import onnx
 import skl2onnx
 from skl2onnx.common.data_types import guess_data_type
 from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from hpcfair.exporters import registry
 from hpcfair.exporters.base import Examples, Export, Outputs, only, refusal
+from hpcfair.exporters.frames import columns, is_frame
 from hpcfair.exporters.naming import rename
 from hpcfair.exporters.trees.graph import OPSETS
 from hpcfair.runtimes.base import Array
@@ -31,39 +33,61 @@ _TREES = frozenset({"catboost", "lightgbm", "xgboost"})
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Export:
-    """One ONNX file with the name and element type of the example.
+    """One ONNX file with the name and element type of the example, or an input for each column.
 
     The scores of a classifier are one array ``[n, classes]`` and come before its labels, so that
     the hub can measure accuracy. Raises BadInput if there is no example, which determines number
     and type of the features, or the model cannot be converted.
     """
-    ((name, array),) = only("scikit-learn", examples).items()
-    array = np.asarray(array)
+    frame = _frame(examples) if _selects_columns(model) else None
+    arrays = only("scikit-learn", examples) if frame is None else columns(frame)
+
+    def features(batch: Sequence[Array]) -> Any:
+        """What the live model takes, from arrays in the order of the inputs."""
+        if frame is None:
+            return batch[0]
+        pairs = zip(arrays, batch, strict=True)
+        return type(frame)({name: array[:, 0] for name, array in pairs})
+
     if _ends_in_trees(model):
-        proto = _pipeline_of_trees(model, name, array, scratch)
+        first = model[:-1].transform(features([array[:1] for array in arrays.values()]))
+        proto = _pipeline_of_trees(model, arrays, first, scratch)
     else:
-        proto = _converted(model, name, array)
+        proto = _converted(model, arrays)
         outputs = sorted(proto.graph.output, key=lambda output: output.name.endswith("label"))
         del proto.graph.output[:]
         proto.graph.output.extend(outputs)
     names = [output.name for output in proto.graph.output]
-    rename(proto, [name], names)
+    rename(proto, list(arrays), names)
     local = scratch / "model.onnx"
     local.write_bytes(proto.SerializeToString())
 
-    def predict(arrays: Sequence[Array]) -> Outputs:
-        return [_output(model, output, arrays[0]) for output in names]
+    def predict(batch: Sequence[Array]) -> Outputs:
+        table = features(batch)
+        return [_output(model, output, table) for output in names]
 
-    return Export({"model.onnx": local}, predict)
+    return Export({"model.onnx": local}, predict, arrays)
 
 
-def _converted(model: Any, name: str, array: Array, **how: Any) -> onnx.ModelProto:
+def _selects_columns(model: Any) -> bool:
+    """Whether the model gives columns of a table to different transformers."""
+    first = model[0] if isinstance(model, Pipeline) else model
+    return isinstance(first, ColumnTransformer)
+
+
+def _frame(examples: Examples) -> Any:
+    """The single example if it is a table, else ``None``."""
+    values = list(examples.values() if isinstance(examples, Mapping) else examples or ())
+    return values[0] if len(values) == 1 and is_frame(values[0]) else None
+
+
+def _converted(model: Any, arrays: Mapping[str, Array], **how: Any) -> onnx.ModelProto:
     options = {"zipmap": False} if is_classifier(model) else None
-    example = guess_data_type(array[:1])[0][1]
-    kind = type(example)([None, *example.shape[1:]])
+    examples = {name: guess_data_type(array[:1])[0][1] for name, array in arrays.items()}
+    types = [(name, type(one)([None, *one.shape[1:]])) for name, one in examples.items()]
     try:
         proto: onnx.ModelProto = skl2onnx.to_onnx(
-            model, initial_types=[(name, kind)], options=options, **how
+            model, initial_types=types, options=options, **how
         )
     # The converters raise arbitrary exceptions.
     except Exception as error:
@@ -80,12 +104,19 @@ def _ends_in_trees(model: Any) -> bool:
     return last is not None and last.__module__.partition(".")[0] in _TREES
 
 
-def _pipeline_of_trees(model: Any, name: str, array: Array, scratch: Path) -> onnx.ModelProto:
-    """The transformers by skl2onnx, joined with the trees."""
-    head = _converted(model[:-1], name, array, target_opset=dict(OPSETS))
+def _pipeline_of_trees(
+    model: Any, arrays: Mapping[str, Array], first: Any, scratch: Path
+) -> onnx.ModelProto:
+    """The transformers by skl2onnx, joined with the trees.
+
+    Args:
+        first: What the transformers make of the first row.
+    """
+    head = _converted(model[:-1], arrays, target_opset=dict(OPSETS))
     (joint,) = head.graph.output
     dtype = onnx.helper.tensor_dtype_to_np_dtype(joint.type.tensor_type.elem_type)
-    features = {"transformed": np.asarray(model[:-1].transform(array[:1]), dtype)}
+    row = first.toarray() if hasattr(first, "toarray") else first
+    features = {"transformed": np.asarray(row, dtype)}
     trees = registry.convert(model[-1], features, scratch)
     tail = onnx.load(trees.files["model.onnx"])
     head.ir_version = tail.ir_version
@@ -98,6 +129,6 @@ def _pipeline_of_trees(model: Any, name: str, array: Array, scratch: Path) -> on
     return onnx.compose.merge_models(head, tail, joints)
 
 
-def _output(model: Any, name: str, features: Array) -> Array | None:
+def _output(model: Any, name: str, features: Any) -> Array | None:
     method = next((each for each in _METHODS.get(name, ()) if hasattr(model, each)), None)
     return None if method is None else np.asarray(getattr(model, method)(features))

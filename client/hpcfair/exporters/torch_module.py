@@ -1,5 +1,6 @@
 """Exports PyTorch modules as an exported program and as ONNX."""
 
+import copy
 import inspect
 import logging
 import re
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 import onnxscript  # noqa: F401  torch.onnx needs it, and would only say so half-way
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import SequenceKey, tree_flatten_with_path, tree_leaves, tree_unflatten
 
 from hpcfair.errors import BadInput
 from hpcfair.exporters.base import Examples, Export, refusal
+from hpcfair.exporters.naming import BATCH, numbered
 from hpcfair.runtimes.base import Array
 
 #: Metadata with the author's local file names, which are not published.
@@ -27,7 +29,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Export:
-    """``model.pt2`` for Inductor, and ``model.onnx`` for all other backends.
+    """``model.pt2`` for Inductor, and ``model.onnx`` for all other backends, of a module, an
+    exported program or its file.
 
     The leading dimension of all inputs is dynamic, unless the module works only with the number of
     rows of the examples, which is then fixed in both files. The module is exported in evaluation
@@ -37,9 +40,12 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         BadInput: there are no examples, they do not match the inputs, or PyTorch cannot export the
             module; with PyTorch's message.
     """
+    if isinstance(model, Path):
+        model = torch.export.load(model)
     if isinstance(model, torch.export.ExportedProgram):
         program = model
     else:
+        model = _plain(model)
         program = _program(model, _tensors(model, examples))
     for node in program.graph.nodes:
         for trace in _TRACES:
@@ -48,7 +54,7 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
     try:
         with quiet():
             torch.export.save(program, pt2)
-        write_onnx(program, onnx, _names(len(program.graph_signature.user_outputs)))
+        write_onnx(program, onnx, _output_names(program))
     # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:
         raise _refused(error) from error
@@ -68,16 +74,30 @@ def write_onnx(
     weights = [*program.state_dict.values(), *program.constants.values()]
     size = sum(value.nbytes for value in weights if isinstance(value, torch.Tensor))
     with quiet():
-        torch.onnx.export(
+        network: Any = torch.onnx.export(
             program,
             (),
-            path,
             dynamo=True,
-            external_data=size > _LARGEST_BYTES,
             input_names=inputs,
             output_names=outputs,
             verbose=False,
         )
+        _name_batch(network.model.graph)
+        network.save(path, external_data=size > _LARGEST_BYTES)
+
+
+def _name_batch(graph: Any) -> None:
+    """Call the leading dimension of the inputs ``N`` in the whole graph, if it is dynamic."""
+    shapes = [value.shape for value in graph.inputs if value.shape]
+    symbols = {str(shape[0]) for shape in shapes if not isinstance(shape[0], int)}
+    if len(symbols) != 1:
+        return
+    (symbol,) = symbols
+    results = (value for node in graph.all_nodes() for value in node.outputs)
+    for value in (*graph.inputs, *graph.outputs, *results):
+        for axis, size in enumerate(value.shape or ()):
+            if str(size) == symbol:
+                value.shape[axis] = BATCH
 
 
 def _predict(model: Any, arrays: Sequence[Array]) -> list[Array]:
@@ -101,11 +121,14 @@ def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
             "Pass example_inputs=(x,) with arrays as the module takes them, some rows each.",
         )
     if isinstance(examples, Mapping):
-        names = [name for name in inspect.signature(model.forward).parameters if name in examples]
-        if len(names) != len(examples):
+        arguments = list(inspect.signature(model.forward).parameters)
+        names = arguments[: len(examples)]
+        if set(names) != set(examples):
             raise BadInput(
-                f"The module takes {', '.join(inspect.signature(model.forward).parameters)}.",
-                "Name example_inputs as the arguments of its forward method.",
+                f"The module takes {', '.join(arguments)}; example inputs are "
+                f"{', '.join(examples)}.",
+                "Name them as the first arguments of its forward method. To leave one out, save a "
+                "module whose forward calls this one without it.",
             )
         arrays = [examples[name] for name in names]
     else:
@@ -129,6 +152,36 @@ def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.Expo
             return torch.export.export(model, tensors)
         except Exception as error:
             raise _refused(error) from error
+
+
+def _plain(model: Any) -> Any:
+    """The module itself, without what compiles or distributes it, on the CPU."""
+    while inner := _wrapped(model):
+        model = inner
+    if isinstance(model, torch.jit.ScriptModule):
+        raise refusal(
+            "PyTorch module",
+            "it is a script, which torch.export does not take",
+            "Save the module that it was made from.",
+        )
+    tensors = [*model.parameters(), *model.buffers()]
+    if any(tensor.dtype == torch.bfloat16 for tensor in tensors):
+        raise refusal(
+            "PyTorch module",
+            "ONNX Runtime does not compute in bfloat16",
+            "Save copy.deepcopy(model).float(), which holds the same weights; the hub searches "
+            "builds in narrower types itself, which load(tolerance=...) accepts.",
+        )
+    devices = {tensor.device.type for tensor in tensors}
+    if "meta" in devices:
+        raise refusal("PyTorch module", "it has no weights (device meta)", "Load its weights.")
+    return model if devices <= {"cpu"} else copy.deepcopy(model).cpu()
+
+
+def _wrapped(model: Any) -> Any:
+    """What ``torch.compile`` or a wrapper for several devices contains; ``None`` otherwise."""
+    wrappers = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
+    return model.module if isinstance(model, wrappers) else getattr(model, "_orig_mod", None)
 
 
 @contextmanager
@@ -157,8 +210,20 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _names(count: int) -> list[str]:
-    return ["output"] if count == 1 else [f"output{number}" for number in range(count)]
+def _output_names(program: torch.export.ExportedProgram) -> list[str]:
+    """Keys of dictionaries and named tuples that the module returns; numbers without keys."""
+    signature = program.graph_signature
+    count = len(signature.user_outputs)
+    tree = tree_unflatten(range(program.call_spec.out_spec.num_leaves), program.call_spec.out_spec)
+    paths = [path for path, _ in tree_flatten_with_path(tree)[0]]
+    names = ["_".join(map(_key, path)) for path in paths]
+    keyed = all(path and not isinstance(path[0], SequenceKey) for path in paths)
+    distinct = len(set(names) - set(signature.user_inputs)) == len(names) == count
+    return names if keyed and distinct else numbered("output", count)
+
+
+def _key(key: Any) -> str:
+    return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", ""))))
 
 
 def _refused(error: Exception) -> BadInput:

@@ -74,13 +74,13 @@ class RepositoryMethods(BaseClient):
         Args:
             model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, the result
                 of :meth:`compose`, or a model of PyTorch, scikit-learn, XGBoost, LightGBM,
-                CatBoost, Keras 3, Flax or a function under ``jax.jit``. Its ONNX file must compute
-                what it computes on the example inputs. A PyTorch module is also published as an
-                exported program, so that PyTorch's own compiler is tried.
+                CatBoost, Keras 3, Flax or a function under ``jax.jit`` or ``tf.function``. Its ONNX
+                file must compute what it computes on the example inputs. A PyTorch module is also
+                published as an exported program, so that PyTorch's own compiler is tried.
             name: ``namespace/name``; created if it does not exist.
-            example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
-                and measures builds on them instead of on random numbers. Models of other libraries
-                require them.
+            example_inputs: Arrays or a table of samples, in the order of the inputs or by name. The
+                hub checks and measures builds on them instead of on random numbers. Models of other
+                libraries require them.
             labels: Class of each sample, ``int64[n]``, if the first output is scores
                 ``[n, classes]``; builds then state their accuracy.
             how: ``card`` (front matter of README.md: ``license`` is required unless the card has

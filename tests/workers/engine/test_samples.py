@@ -160,8 +160,10 @@ def test_samples_nobody_can_make_up_have_no_random_companions() -> None:
     waves = taking(TensorSpec("x", "complex64", ("N",)))
     assert make_test_set(waves, {"inputs/x": np.ones(2, np.complex64)}, seed=0).extras == ()
     words = taking(TensorSpec("x", "string", ("N",)))
+    tests = make_test_set(words, {"inputs/x": np.array(["a", "b"])}, seed=0)
+    assert (tests.timing["x"].tolist(), tests.extras) == (["a"], ())
     with pytest.raises(ValueError, match="x: no samples of type string"):
-        make_test_set(words, {"inputs/x": np.array(["a", "b"])}, seed=0)
+        make_test_set(words, {"inputs/x": np.ones(2)}, seed=0)
 
 
 # The revision's own samples

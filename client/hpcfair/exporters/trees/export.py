@@ -28,6 +28,7 @@ def export_trees(
     return Export(
         {"model.onnx": local},
         lambda arrays: [np.asarray(run(*arrays)) for run in outputs],
+        {name: array},
     )
 
 
