@@ -20,9 +20,10 @@ _ROWS = 256
 _LIMIT = 1e-3
 #: The same where the outputs have half the bits.
 _LIMIT_HALF = 2e-2
-_OTHER_TYPES = (
-    "ONNX Runtime lacks the operator for this element type: save the model in float32. Or export "
-    "it to ONNX your own way, and save the file."
+_UNOPENED = (
+    "ONNX Runtime lacks an operator, or has it for other element types: pass example inputs of the "
+    "type that the model computes in, such as float32, and save bfloat16 weights as float32. Or "
+    "export it to ONNX your own way, and save the file."
 )
 
 
@@ -45,7 +46,7 @@ def check_agreement(what: str, network: Path, predict: Predict, examples: Exampl
         runtime = registry.open(opener.runtime, network, opener.reference)
     except RuntimeFailed as error:
         raise refusal(
-            what, f"the exported file cannot be opened: {error.detail}", _OTHER_TYPES
+            what, f"the exported file cannot be opened: {error.detail}", _UNOPENED
         ) from error
     largest = 0.0
     try:

@@ -4,9 +4,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hpcfair.errors import NoModelFile
+from hpcfair.errors import InvalidModelFile, NoModelFile
 from hpcfair.exporters.base import Examples, Export, Files
-from hpcfair.formats import NETWORK_FORMATS, has_network
+from hpcfair.formats import NETWORK_FORMATS, format_of, has_network
 from hpcfair.partial import STAGING
 from hpcfair.paths import safe_join
 
@@ -20,18 +20,31 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Export:  # no
 
     Raises:
         NoModelFile: there is no such file, or it is empty.
+        InvalidModelFile: its suffix is that of a format without networks.
         UnsafePath: a name cannot be stored, or external data lies outside the file's folder.
     """
     if model.is_dir():
         return Export(_folder(model))
     if not model.is_file():
         raise NoModelFile(f"There is no file {model}.", f"Give an {_SUFFIXES} file, or a folder.")
+    _check_format(model)
     # A file with another suffix is taken for ONNX.
     files = {model.name if has_network([model.name]) else "model.onnx": model}
     for path in _external_data(model):
         files[path] = safe_join(model.parent, path)
     card = model.parent / "README.md"
     return Export(files | ({"README.md": card} if card.is_file() else {}))
+
+
+def _check_format(model: Path) -> None:
+    file_format = format_of(model)
+    if file_format is not None and file_format.opener is None:
+        raise InvalidModelFile(
+            f"{model.name} is a file of the format {file_format.name}, which holds no network that "
+            "can be checked and tuned.",
+            "Load it with the library that wrote it, and save the model with example_inputs.",
+            code="onnx_unreadable",
+        )
 
 
 def _folder(folder: Path) -> Files:

@@ -41,6 +41,8 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         )
     arrays = named_inputs(examples, _input_names(model))
     call = partial(_call, model, list(arrays))
+    # A model that was never called has no weights yet.
+    outputs = call([array[:1] for array in arrays.values()])
     if keras.backend.backend() == "jax":
         from hpcfair.exporters.jax_function import export_function  # noqa: PLC0415  optional
 
@@ -63,8 +65,7 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         exported = Export({"model.onnx": local})
     local = exported.files["model.onnx"]
     proto = onnx.load(local)
-    first = [array[:1] for array in arrays.values()]
-    rename(proto, list(arrays), _output_names(model, call(first)))
+    rename(proto, list(arrays), _output_names(model, outputs))
     onnx.save(proto, local)
 
     def predict(batch: Sequence[Array]) -> list[Array]:

@@ -45,6 +45,7 @@ def rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str]
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializer}
     fed = [value for value in graph.input if value.name not in constants]
+    _separate(graph)
     pairs = [*zip(fed, inputs, strict=True), *zip(graph.output, outputs, strict=True)]
     names = {value.name: name for value, name in pairs}
     taken = {name for node in graph.node for name in node.output} | constants
@@ -56,6 +57,17 @@ def rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str]
         if dimensions and not dimensions[0].HasField("dim_value"):
             dimensions[0].dim_param = BATCH
     _rename(graph, names)
+
+
+def _separate(graph: onnx.GraphProto) -> None:
+    """Give outputs that are inputs or constants, or one result twice, a result of their own."""
+    taken = {value.name for value in (*graph.input, *graph.initializer)}
+    for number, output in enumerate(graph.output):
+        if output.name in taken:
+            name = f"{output.name}_copy{number}"
+            graph.node.append(onnx.helper.make_node("Identity", [output.name], [name]))
+            output.name = name
+        taken.add(output.name)
 
 
 def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:

@@ -95,7 +95,8 @@ def convert(model: Any, examples: Examples, scratch: Path) -> Export:
         raise NotSupported(
             f"Nothing here can save a {type(model).__module__}.{type(model).__qualname__}.",
             "Export it to ONNX and save the file; objects of these packages are taken as they "
-            f"are: {', '.join(sorted(set(EXPORTERS) - {'pathlib'}))}.",
+            f"are: {', '.join(sorted(set(EXPORTERS) - {'pathlib'}))}. Functions must be under "
+            "jax.jit or tf.function.",
         )
     module, _, function = EXPORTERS[name].path.partition(":")
     try:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import skl2onnx
 from skl2onnx.common.data_types import guess_data_type
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
@@ -58,7 +58,8 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         del proto.graph.output[:]
         proto.graph.output.extend(outputs)
     names = [output.name for output in proto.graph.output]
-    rename(proto, list(arrays), names)
+    title = "prediction" if is_regressor(model) else "transformed"
+    rename(proto, list(arrays), [title if name == "variable" else name for name in names])
     local = scratch / "model.onnx"
     local.write_bytes(proto.SerializeToString())
 
@@ -94,7 +95,8 @@ def _converted(model: Any, arrays: Mapping[str, Array], **how: Any) -> onnx.Mode
         raise refusal(
             "scikit-learn model",
             error,
-            "Is it fitted? Export it to ONNX your own way and save the file.",
+            "Is it fitted? skl2onnx converts some models for float32 only: try such examples. Or "
+            "export it to ONNX your own way and save the file.",
         ) from error
     return proto
 

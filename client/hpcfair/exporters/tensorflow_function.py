@@ -97,11 +97,21 @@ def _convert(call: Callable[..., Any], arrays: dict[str, Array]) -> onnx.ModelPr
         proto, _ = tf2onnx.convert.from_function(tf.function(call), specs, opset=_OPSET)
         return proto
 
+    rows = len(next(iter(arrays.values())))
     try:
-        return convert(None)
+        return convert(None if _takes_one_row(call, arrays) else rows)
     # TensorFlow and tf2onnx raise arbitrary exceptions, also for a number of rows that must be
     # fixed. The first one says more.
     except Exception as error:
         with suppress(Exception):
-            return convert(len(next(iter(arrays.values()))))
+            return convert(rows)
         raise refusal("function of TensorFlow", error) from error
+
+
+def _takes_one_row(call: Callable[..., Any], arrays: dict[str, Array]) -> bool:
+    try:
+        call(*(tf.constant(array[:1]) for array in arrays.values()))
+    # TensorFlow raises arbitrary exceptions.
+    except Exception:  # noqa: BLE001
+        return False
+    return True

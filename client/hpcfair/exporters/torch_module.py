@@ -25,6 +25,11 @@ from hpcfair.runtimes.base import Array
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
 #: Size limit of protocol buffers, 2 GiB; larger weights go to a file beside the graph.
 _LARGEST_BYTES = 2**31 - 2**24
+_LOGGERS = ("torch.onnx", "torch.fx.experimental.symbolic_shapes")
+_TRACEABLE = (
+    "Save a module that torch.export can trace and write as ONNX: torch.where or torch.cond in "
+    "place of if, tensors throughout. Or export it to ONNX your own way and save the file."
+)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -199,15 +204,17 @@ def _inferring(model: Any) -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep the exporter's warnings, which concern PyTorch's developers, from the author."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _output_names(program: torch.export.ExportedProgram) -> list[str]:
@@ -227,4 +234,5 @@ def _key(key: Any) -> str:
 
 
 def _refused(error: Exception) -> BadInput:
-    return refusal("PyTorch module", f"{type(error).__name__}: {_COLOURS.sub('', str(error))}")
+    reason = f"{type(error).__name__}: {_COLOURS.sub('', str(error))}"
+    return refusal("PyTorch module", reason, _TRACEABLE)
