@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         jobs,
         load,
         login,
+        prefetch,
         pull,
         reproduce,
         reuse,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hpcfair.loaded import Loaded
     from hpcfair.loadoptions import LoadOptions
     from hpcfair.modelimport import ModelImport
+    from hpcfair.prefetching import Prefetch
     from hpcfair.record import Record
     from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -52,10 +54,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Build", "Client", "Composition", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs",
-    "LoadOptions", "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Record", "RemoteRun",
-    "Reproduction", "Reused", "Revision", "Signature", "StaleAnswerWarning", "WaitingWarning",
-    "compare", "compose", "import_model", "info", "jobs", "load", "login", "pull", "reproduce",
-    "reuse", "run_on", "save", "search", "targets", "tune", "whoami",
+    "LoadOptions", "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Prefetch", "Record",
+    "RemoteRun", "Reproduction", "Reused", "Revision", "Signature", "StaleAnswerWarning",
+    "WaitingWarning", "compare", "compose", "import_model", "info", "jobs", "load", "login",
+    "prefetch", "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune",
+    "whoami",
 ]  # fmt: skip
 
 _HOME = {
@@ -69,6 +72,7 @@ _HOME = {
     "loaded": ("Loaded",),
     "loadoptions": ("LoadOptions",),
     "modelimport": ("ModelImport",),
+    "prefetching": ("Prefetch",),
     "record": ("Record",),
     "reproduction": ("Reproduction",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),

@@ -85,6 +85,7 @@ else:
 save = _verb(Client.save)
 import_model = _verb(Client.import_model)
 reuse = _verb(Client.reuse)
+prefetch = _verb(Client.prefetch)
 pull = _verb(Client.pull)
 reproduce = _verb(Client.reproduce)
 tune = _verb(Client.tune)

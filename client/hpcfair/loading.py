@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from hpcfair import collective, filesystem, hints
@@ -13,6 +12,7 @@ from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadConfig, BadInput, NotSupported, RuntimeFailed, Untrusted
 from hpcfair.fetchedmodel import DEFAULT_GUARD, FetchedModel, Guard, repaired_model
+from hpcfair.fetching import companion_folder, fetch_files
 from hpcfair.forms import network_paths, open_onnx, open_torch, required_onnx
 from hpcfair.host import Host, common_host, require_runtime
 from hpcfair.loaded import Loaded
@@ -123,12 +123,8 @@ def fetch(  # noqa: PLR0913 - each is a decision of its own
             PlainModelWarning,
             stacklevel=5,
         )
-    required = guard.requires_signature(http)
     _check_revision(resolution, revision)
-    signature = _signature(http, cache, resolution, required=required)
-    # A required signature is worth no more than the digests of the files that are opened.
-    folder = fetch_tree(http, cache, resolution.files, what=name, verify=guard.verify or required)
-    return FetchedModel(resolution, safe_join(folder, resolution.entry_point), signature)
+    return fetch_files(http, cache, resolution, guard)
 
 
 def _fetch_together(
@@ -156,25 +152,11 @@ def load(
         model.path,
         _opening_of(model, isolated=isolated),
         RecordAccess(http, cache),
-        lambda: _companion_folder(http, cache, model, guard),
+        lambda: companion_folder(http, cache, model, guard),
         place_caller=place_caller,
         signed_by=model.signed_by,
         threads=model.threads,
     )
-
-
-def _companion_folder(
-    http: Transport, cache: Cache, model: FetchedModel, guard: Guard
-) -> Path | None:
-    """The folder with the verified companions of a model; ``None`` if it has none."""
-    published = model.resolution
-    files = published.companions
-    if not files:
-        return None
-    required = guard.requires_signature(http)
-    if required:
-        trust.check_model(http, cache, published.name, published.revision, files)
-    return fetch_tree(http, cache, files, what=published.name, verify=guard.verify or required)
 
 
 def _opening_of(model: FetchedModel, *, isolated: bool = False) -> Callable[[], Runtime]:
@@ -227,29 +209,3 @@ def _check_revision(resolution: Resolution, revision: str | None) -> None:
             "Report this to the hub's operators.",
             code="revision_differs",
         )
-
-
-def _signature(
-    http: Transport, cache: Cache, resolution: Resolution, *, required: bool
-) -> trust.ValidSignature | None:
-    if resolution.build is None:
-        if not required:
-            return None
-        return trust.check_model(
-            http, cache, resolution.name, resolution.revision, resolution.files
-        )
-    claim = trust.OfferedBuild(
-        name=resolution.name,
-        revision=resolution.revision,
-        build=resolution.build,
-        files=resolution.files,
-        entry_point=resolution.entry_point,
-        record_id=resolution.record_id,
-    )
-    return trust.check_build(
-        http,
-        claim,
-        resolution.attestation,
-        required=required,
-        is_cached=resolution.cached_since is not None,
-    )

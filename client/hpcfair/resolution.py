@@ -209,5 +209,8 @@ def _target(here: machine.Machine, slug: str | None) -> machine.TargetDefinition
     lacking = sorted(set(named.features) - set(here.features))
     if named.architecture != here.architecture or lacking:
         what = ", ".join(lacking) or named.architecture
-        raise BadInput(f"This machine cannot run {slug}: it lacks {what}.", f"It is {own.slug}.")
+        raise BadInput(
+            f"This machine cannot run {slug}: it lacks {what}.",
+            f"It is {own.slug}. To fetch builds for other machines: hpcfair prefetch",
+        )
     return named

@@ -36,6 +36,7 @@ COMMANDS = [
     "import hf:far/net lab/tiny",
     "doi lab/tiny",
     "load lab/tiny",
+    "prefetch lab/tiny --target cpu",
     "run lab/tiny {}/x.npy",
     "reproduce lab/tiny",
     "verify lab/tiny",

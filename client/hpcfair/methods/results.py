@@ -1,18 +1,20 @@
 """Methods of the client for what searches yield: builds and benchmark records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack, overload
 
-from hpcfair import loading, mlmodel, pid, record, reproduction, resolution
+from hpcfair import loading, mlmodel, pid, prefetching, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
 from hpcfair.directload import load_direct
+from hpcfair.fetchedmodel import Guard
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions, check_options
 from hpcfair.methods.base import BaseClient
 from hpcfair.modelbundle.source import source_of
 from hpcfair.origin import is_origin, origin_of
 from hpcfair.precisions import Tolerance
+from hpcfair.prefetching import Prefetch, PrefetchOptions
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
@@ -82,6 +84,48 @@ class ResultMethods(BaseClient):
             self.http, self.cache, name, revision, comm=how.get("comm")
         )
         return loading.load_as(http, cache, name, as_, how)
+
+    def prefetch(
+        self,
+        name: str,
+        *,
+        targets: Sequence[str] = (),
+        runtimes: Sequence[str] = (),
+        revision: str | None = None,
+        tolerance: Tolerance | float | None = None,
+        min_accuracy: float | None = None,
+        scenario: Scenario = SINGLE_STREAM,
+        signed: bool | None = None,
+    ) -> list[Prefetch]:
+        """Fetch the best builds for other machines into the cache, and open none.
+
+        A machine that shares the cache and has the features of a target then loads its build
+        without the hub, by a call of :meth:`load` with the same revision, limits and scenario. A
+        newer build replaces the one that an earlier call fetched.
+
+        Args:
+            name: As in :meth:`load`, from a hub.
+            targets: Targets of the machines; default: that of this machine.
+            runtimes: Runtimes that they have, such as ``onnxruntime``; default: those that are
+                installed here.
+            revision: Branch, tag or commit id; default: the default branch.
+            tolerance, min_accuracy, scenario, signed: As in :meth:`load`.
+
+        Raises:
+            ModelNotFound, RevisionNotFound, NotFound: there is no such model, revision or target.
+            BadInput: there is no such runtime, tolerance or scenario.
+            MissingPackage: no runtime is installed here, and none is stated.
+            Untrusted: a signature is wrong, or missing although it is required.
+        """
+        options = PrefetchOptions(
+            targets,
+            runtimes,
+            Acceptance.of(tolerance, min_accuracy),
+            checked_scenario(scenario),
+            Guard(signed=signed),
+        )
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return prefetching.prefetch(self.http, self.cache, name, revision, options)
 
     def resolve(
         self,

@@ -14,6 +14,7 @@ from hpcfair.modelbundle.manifest import SCHEMA, url_of
 from hpcfair.record import record_id
 from hpcfair.runtimes import registry
 from hpcfair.scenarios import SINGLE_STREAM, Scenario
+from hpcfair.targetdefinition import target_definition
 from hpcfair.transport import Transport, pages, quoted
 from hpcfair.trust.hubkeys import PATH as KEYS
 from hpcfair.types import File
@@ -147,7 +148,7 @@ def _plain(http: Transport, name: str, oid: str) -> dict[str, Any]:
 def _builds(http: Transport, name: str, oid: str, options: BundleOptions) -> list[dict[str, Any]]:
     """The best build for each target, class and scenario, and the baseline beside it."""
     machines: list[machine.Machine | machine.TargetDefinition] = [
-        _machine_of(http, slug) for slug in options.targets
+        target_definition(http, slug) for slug in options.targets
     ]
     runtimes = dict.fromkeys(registry.entries(), "0")
     builds: dict[str, dict[str, Any]] = {}
@@ -186,13 +187,6 @@ def _offer(
         "runtimes": runtimes,
     }
     return http.post(f"{address(name)}/resolve", body, idempotent=True)
-
-
-def _machine_of(http: Transport, slug: str) -> machine.TargetDefinition:
-    """A machine that has what a target requires, and no more."""
-    target = http.get(f"/api/v1/targets/{quoted(slug)}")
-    features = tuple(target["features"])
-    return machine.TargetDefinition(slug, slug, target["architecture"], target["rank"], features)
 
 
 def _targets(http: Transport, builds: list[dict[str, Any]]) -> list[dict[str, Any]]:
