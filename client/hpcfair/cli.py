@@ -15,6 +15,7 @@ from hpcfair.commands import (
     comparison,
     devices,
     doi,
+    examples,
     exitstatus,
     failures,
     files,
@@ -32,26 +33,24 @@ from hpcfair.commands import (
     trust,
     workloads,
 )
+from hpcfair.commands.output import join_lines
 from hpcfair.connections import user_agent
 from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.trust.check import UnverifiedWarning
 from hpcfair.trust.hubkeys import NewKeyWarning
 
-#: Key in the meta data of a context: whether the command line has ``--json``.
-_AS_JSON = "hpcfair.as_json"
-
 
 class _Commands(TyperGroup):
     """Ends commands that fail with a line and an exit status instead of a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[_AS_JSON] = failures.requests_json(args)
-        with failures.reported(as_json=ctx.meta[_AS_JSON]):
+        ctx.meta[failures.AS_JSON] = failures.requests_json(args)
+        with failures.reported(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with warnings.catch_warnings(), failures.reported(as_json=ctx.meta[_AS_JSON]):
+        with warnings.catch_warnings(), failures.reported(ctx):
             warnings.showwarning = _warn
             for kind in (
                 NewKeyWarning,
@@ -121,8 +120,9 @@ for command in (
     principles.ablate,
     workloads.workloads,
 ):
-    app.command()(command)
-app.command("import")(imports.import_model)
+    name = command.__name__.replace("_", "-")
+    app.command(name, epilog=examples.examples_text(name))(command)
+app.command("import", epilog=examples.examples_text("import"))(imports.import_model)
 jobs.app.command()(runon.outputs)
 app.add_typer(bench.app, name="bench")
 app.add_typer(devices.app, name="devices")
@@ -130,3 +130,6 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(targets.app, name="targets")
 app.add_typer(cache.app, name="cache")
+for group in (app, *(each.typer_instance for each in app.registered_groups)):
+    if group is not None:
+        join_lines(group)

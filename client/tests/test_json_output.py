@@ -87,6 +87,27 @@ def test_the_refusal_of_a_hub_is_a_document(
     assert result.stderr == "hpcfair: It expired. Make one. [token_expired]\n"
 
 
+@pytest.mark.parametrize("typed", ["lab/tinny", "labb/tiny"])
+def test_a_mistyped_name_is_answered_with_the_nearest(
+    hub: Any, run: Callable[[str], Result], answer: Callable[..., Any], typed: str
+) -> None:
+    missing = answer(404, "model_not_found", "There is no such model.")
+    hub.on("GET", f"/api/v1/models/{typed}", missing)
+    hub.on("POST", f"/api/v1/models/{typed}/resolve", missing)
+    hits = [{"name": "lab/tiny"}, {"name": "lab/other"}]
+
+    def found(request: Any) -> Any:
+        items = hits if request.url.params["q"] in {"by:lab", "tiny"} else []
+        return {"items": items, "next": None, "total": len(items), "facets": {}}
+
+    hub.on("GET", "/api/v1/models", found)
+
+    for command in ("info", "load"):
+        result = run(f"{command} {typed} --json")
+        error = json.loads(result.stdout)["error"]
+        assert (result.exit_code, error["hint"]) == (3, "Did you mean lab/tiny?")
+
+
 @pytest.mark.parametrize("line", ["info --json", "jobs lst --json", "--urk info lab/tiny --json"])
 def test_wrong_usage_is_a_document(run: Callable[[str], Result], line: str) -> None:
     result = run(line)

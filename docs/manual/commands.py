@@ -1,6 +1,7 @@
 """Reference of the command lines: of the client, and of operators."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ _COMMON = (
     *("--no-color", "--force-color", "--skip-checks"),
 )
 _COLUMNS = "88"
+#: Examples after the text of a command.
+_EXAMPLES = re.compile(r"^Examples:\n((?:  .+\n)*  .+)$", re.MULTILINE)
 
 
 def cli_page() -> str:
@@ -41,7 +44,12 @@ def _typer_page(module: str, name: str) -> str:
     command = [sys.executable, "-m", "typer", module, "utils", "docs", "--name", name]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return demoted(out.stdout)
+    return demoted(_EXAMPLES.sub(_console, out.stdout))
+
+
+def _console(examples: re.Match[str]) -> str:
+    lines = [f"$ {line.strip()}" for line in examples[1].splitlines()]
+    return "\n".join(["```console", *lines, "```"])
 
 
 def operator_page() -> str:

@@ -1,5 +1,6 @@
 """Builds the wheels and checks what is inside: ``python -m tests.architecture.packages``."""
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,14 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
             "workers/testing/backend_contract.py",
         },
     ),
-    "client": ({"hpcfair"}, {"hpcfair/py.typed", "hpcfair/runtimes/onnxruntime.py"}),
+    "client": (
+        {"hpcfair"},
+        {
+            "hpcfair/py.typed",
+            "hpcfair/runtimes/onnxruntime.py",
+            "hpcfair-0.1.0.data/data/share/man/man1/hpcfair-load.1",
+        },
+    ),
     "workers": (
         {"workers"},
         {
@@ -36,6 +44,8 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
         },
     ),
 }
+#: Folders of a wheel that are no packages.
+_DATA = re.compile(r"^[^/]+\.(dist-info|data)/")
 #: Path prefixes that a wheel must not contain, by distribution folder.
 FOREIGN: dict[str, tuple[str, ...]] = {
     ".": ("workers/agent/", "workers/pyproject.toml"),
@@ -49,7 +59,7 @@ def main() -> int:
     wrong = []
     for folder, (packages, files) in EXPECTED.items():
         names = _wheel_names(ROOT / folder)
-        top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+        top = {name.split("/")[0] for name in names if not _DATA.search(name)}
         wrong += [f"{folder}: carries {name}" for name in sorted(top - packages)]
         wrong += [
             f"{folder}: carries {name}"

@@ -1,14 +1,23 @@
 """Commands of the client keep what scripts rely on: JSON, described options, exit statuses."""
 
+import re
+import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 
 from hpcfair import cli, errors
+from hpcfair.commands.examples import EXAMPLES
 from hpcfair.commands.exitstatus import EXIT_STATUSES, exit_status
 from hpcfair.commands.output import JSON_OPTION
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -39,6 +48,36 @@ def test_every_command_prints_json_and_describes_itself(name: str) -> None:
     assert len(summary) <= 100, f"The list of commands shows `{summary}`; keep it to one line."
     silent = [each.name for each in command.params if not getattr(each, "help", None)]
     assert not silent, f"`hpcfair {name} --help` says nothing about {silent}: give them help="
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_valid(name: str) -> None:
+    for example in EXAMPLES[name]:
+        words = shlex.split(re.split(r" [|<] |  # ", example)[0])
+        words = words[words.index("hpcfair") + 1 :]
+        command = COMMANDS[name if name in example else words[0]]
+        context = command.make_context(words[0], words[1:])
+        assert context.params
+        assert len(example) <= 95, "it would be wrapped"
+
+
+def test_manual_pages_are_valid() -> None:
+    specification = spec_from_file_location("manpages", ROOT / "client/manpages.py")
+    assert specification is not None
+    assert specification.loader is not None
+    manpages = module_from_spec(specification)
+    specification.loader.exec_module(manpages)
+
+    pages = manpages.pages("1.0")
+
+    assert {f"hpcfair-{name.replace(' ', '-')}.1" for name in COMMANDS} <= pages.keys()
+    assert all(f"\\fB{each.number}\\fR" in pages["hpcfair.1"] for each in EXIT_STATUSES)
+    assert ".SH EXAMPLES" in pages["hpcfair-load.1"]
+    if groff := shutil.which("groff"):
+        text = "".join(pages.values())
+        command = [groff, "-man", "-Tutf8", "-ww", "-z"]
+        done = subprocess.run(command, input=text, text=True, capture_output=True, check=True)
+        assert done.stderr == ""
 
 
 def test_every_error_has_an_exit_status_of_the_table() -> None:

@@ -11,9 +11,13 @@ from typing import Any, NoReturn
 import typer
 
 from hpcfair.commands.exitstatus import INTERRUPTED, exit_status
+from hpcfair.commands.modelnames import similar_names
 from hpcfair.commands.output import JSON_OPTION, emit_json
-from hpcfair.errors import HpcfairError, HubError
+from hpcfair.errors import HpcfairError, HubError, ModelNotFound
 from hpcfair.localfiles import storage_failed
+
+#: Key in the ``meta`` of a context: whether the command line has ``--json``.
+AS_JSON = "hpcfair.as_json"
 
 
 def requests_json(arguments: Sequence[str]) -> bool:
@@ -22,9 +26,10 @@ def requests_json(arguments: Sequence[str]) -> bool:
 
 
 @contextmanager
-def reported(*, as_json: bool) -> Iterator[None]:
+def reported(context: typer.Context) -> Iterator[None]:
     """Report errors on standard error and, for a program, on standard output, where it expects
     one JSON document in any case."""
+    as_json = context.meta[AS_JSON]
     try:
         yield
     except typer.TyperException as error:
@@ -37,6 +42,10 @@ def reported(*, as_json: bool) -> Iterator[None]:
         if as_json:
             _emit_error(INTERRUPTED, "interrupted", "Interrupted.")
         raise typer.Exit(INTERRUPTED) from None
+    except ModelNotFound as error:
+        if names := similar_names(context):
+            error.hint = f"{error.hint} Did you mean {' or '.join(names)}?".strip()
+        _end(error, as_json=as_json)
     except HpcfairError as error:
         _end(error, as_json=as_json)
     except OSError as error:

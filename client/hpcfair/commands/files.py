@@ -9,16 +9,24 @@ import typer
 from hpcfair.client import Client
 from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
+from hpcfair.commands.modelnames import remember_name
 from hpcfair.commands.output import Json, emit_json, say
 from hpcfair.errors import NotFound
 from hpcfair.publish import Publication
 from hpcfair.types import Finding
 
 Option = typer.Option
-Name = Annotated[str, typer.Argument(help="namespace/name", autocompletion=complete_name)]
+Name = Annotated[
+    str,
+    typer.Argument(help="namespace/name", autocompletion=complete_name, callback=remember_name),
+]
 Pulled = Annotated[
     str,
-    typer.Argument(help="namespace/name, ark:..., or doi:...", autocompletion=complete_name),
+    typer.Argument(
+        help="namespace/name, ark:..., or doi:...",
+        autocompletion=complete_name,
+        callback=remember_name,
+    ),
 ]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, is_dataclass
+from inspect import cleandoc, getdoc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,13 @@ from rich.table import Table
 #: one JSON document: the result, or ``{"error": ...}``.
 JSON_OPTION = "--json"
 Json = Annotated[bool, typer.Option(JSON_OPTION, help="Print the result, or the error, as JSON.")]
+
+
+def join_lines(app: typer.Typer) -> None:
+    """Let a terminal wrap the paragraphs of help texts, not the source code."""
+    for command in app.registered_commands:
+        paragraphs = cleandoc(command.help or getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def emit_json(value: Any) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
+from hpcfair.commands.modelnames import remember_name
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.errors import BadInput
 from hpcfair.explain import summary
@@ -24,7 +25,9 @@ Option = typer.Option
 Name = Annotated[
     str,
     typer.Argument(
-        help="namespace/name, ark:..., doi:..., or x.hpcfair", autocompletion=complete_name
+        help="namespace/name, ark:..., doi:..., or x.hpcfair",
+        autocompletion=complete_name,
+        callback=remember_name,
     ),
 ]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
