@@ -128,6 +128,7 @@ CODES: dict[str, str] = {
     "kernel_code_not_found": "No such code of a kernel",
     "record_not_found": "No such record",
     "attestation_not_found": "Not signed",
+    "evidence_not_found": "No evidence of another hub",
     "token_not_found": "No such token",
     "grant_not_found": "No such sign-in code",
     "user_not_found": "No such user",

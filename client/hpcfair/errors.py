@@ -234,7 +234,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "discussion_not_found comment_not_found request_not_found webhook_not_found "
         "delivery_not_found xorb_not_found run_not_found outputs_not_found code_not_found "
         "bundle_not_found topology_not_found workload_not_found principle_not_found "
-        "group_not_found kernel_code_not_found export_not_found"
+        "group_not_found kernel_code_not_found export_not_found evidence_not_found"
     ),
     StaleParent: "stale_parent",
     NothingToCommit: "nothing_to_commit",

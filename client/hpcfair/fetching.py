@@ -9,6 +9,7 @@ from hpcfair.paths import safe_join
 from hpcfair.resolution import Resolution
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
+from hpcfair.trust.statements import OfferedBuild
 
 
 def fetch_files(
@@ -46,7 +47,7 @@ def _signature(
         return trust.check_model(
             http, cache, resolution.name, resolution.revision, resolution.files
         )
-    claim = trust.OfferedBuild(
+    claim = OfferedBuild(
         name=resolution.name,
         revision=resolution.revision,
         build=resolution.build,

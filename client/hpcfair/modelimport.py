@@ -5,7 +5,7 @@ verified, and an interrupted import resumes. Files are compared by their digests
 moved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from hpcfair import card as cards
 from hpcfair.cache import Cache
 from hpcfair.errors import BadInput, Forbidden, LicenseMissing, ModelNotFound
 from hpcfair.hubprotocol import RemoteFile, RemoteVersion, fetch_files, pin, read_version
-from hpcfair.importchanges import changes_of, require_no_edits, require_same
+from hpcfair.importchanges import Changes, changes_of, require_no_edits, require_same
 from hpcfair.licenses import is_redistributable
 from hpcfair.localfiles import local_files
 from hpcfair.mlmodel import ensure, info
@@ -37,6 +37,7 @@ class ModelImport:
         origin: Address of the model on its server, at commit ``commit`` there.
         changed: Paths that were added or replaced; empty if the hub had all files already.
         deleted: Paths that the origin no longer has.
+        evidence: Whether the files are as before, and what the origin measured and signed is new.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ModelImport:
     commit: str
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    evidence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +88,46 @@ def import_model(
         upload(http, local, what=name)
         if not version.license and (README in digests or not changes.head.get(README)):
             digests[README] = _upload_card(http, there, cache, version, license_id, name)
+    return commit_import(http, name, current, version.origin, digests, changes, visibility)
+
+
+def commit_import(
+    http: Transport,
+    name: str,
+    current: MLModel | None,
+    origin: ModelOrigin,
+    digests: Mapping[str, str],
+    changes: Changes,
+    visibility: str | None,
+) -> ModelImport:
+    """Create the revision of an import, and the model if it is new; neither if nothing differs.
+
+    Args:
+        origin: With the commit id as its revision.
+        digests: Path to SHA-256 of the files whose bytes the hub has now.
+    """
     changed = {
         path: digest
         for path, digest in digests.items()
         if path not in changes.head or changes.head[path].sha256 != digest
     }
+    version = str(origin.revision)
+    branch = current.default_branch if current else "main"
     if current is None:
         ensure(http, name, visibility=visibility)
     if not changed and not changes.deleted:
-        head = revision(http, name, current.default_branch if current else "main")
-        return ModelImport(name, head, version.origin.url, version.commit)
+        return ModelImport(name, revision(http, name, branch), origin.url, version)
     saved = commit(
         http,
         name,
         add=changed,
         delete=changes.deleted,
-        message=f"Import {version.origin.url} at {version.commit}",
-        branch=current.default_branch if current else "main",
+        message=f"Import {origin.url} at {version}",
+        branch=branch,
         parent=current.revision if current else None,
-        origin={"url": version.origin.url, "commit": version.commit},
+        origin={"url": origin.url, "commit": version},
     )
-    return ModelImport(
-        name, saved, version.origin.url, version.commit, tuple(changed), tuple(changes.deleted)
-    )
+    return ModelImport(name, saved, origin.url, version, tuple(changed), tuple(changes.deleted))
 
 
 def current_model(http: Transport, name: str) -> MLModel | None:

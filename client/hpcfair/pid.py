@@ -94,7 +94,11 @@ def _resolve(http: Transport, text: str) -> Located:
     way = text
     doi = _DOI.fullmatch(text.strip())
     if doi:
-        way = _end_of(http, text, f"{http.config.doi}/{quote(unquote(doi[1]), safe=_IN_DOIS)}")
+        try:
+            way = _end_of(http, text, f"{http.config.doi}/{quote(unquote(doi[1]), safe=_IN_DOIS)}")
+        except HubUnreachable as error:
+            # Without the network of the resolver, the hub may have a mirror.
+            return _of_mirror(http, text, unquote(doi[1]), error)
     ark = _ARK.search(unquote(way))
     if ark is None:
         leads = f"{text} leads to {way}, which is no model of a hub."
@@ -103,6 +107,14 @@ def _resolve(http: Transport, text: str) -> Located:
             "Write namespace/name, ark:/NAAN/name or doi:10.../...",
         )
     return _lookup(http, text, f"ark:/{ark[1]}/{ark[2]}", way)
+
+
+def _of_mirror(http: Transport, text: str, doi: str, error: HubUnreachable) -> Located:
+    """The mirror of a DOI's target on the hub. Raises ``error`` if there is none."""
+    try:
+        return _lookup(http, text, f"doi:{quote(doi, safe=_IN_DOIS)}", text)
+    except (NotFound, HubUnreachable):
+        raise error from None
 
 
 def _end_of(http: Transport, text: str, url: str) -> str:
@@ -136,7 +148,8 @@ def _end_of(http: Transport, text: str, url: str) -> str:
 
 
 def _lookup(http: Transport, text: str, ark: str, way: str) -> Located:
-    """Resolve an ARK at the hub; ``text`` and ``way``, the URL that led here, are for messages."""
+    """Resolve an ARK, or a DOI, at the hub; ``text`` and ``way``, the URL that led here, are for
+    messages."""
     try:
         document = http.get(f"/api/v1/identifiers/{ark}")
     except NotFound as error:

@@ -34,6 +34,7 @@ COMMANDS = [
     "pull lab/tiny {}/here",
     "push {}/model.onnx lab/tiny --license mit",
     "import hf:far/net lab/tiny",
+    "mirror https://far.test lab/tiny",
     "doi lab/tiny",
     "load lab/tiny",
     "prefetch lab/tiny --target cpu",

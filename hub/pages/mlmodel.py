@@ -24,6 +24,7 @@ from registry.selectors.results.best import best_builds
 from registry.selectors.results.build import builds_of
 from registry.selectors.results.conversion import conversion_of
 from registry.selectors.results.reproduction import latest_of
+from registry.selectors.trust.evidence import evidence_of
 from registry.selectors.work import job as job_selector
 from registry.services.repository.like import like_add, like_remove
 from registry.services.repository.mlmodel import mlmodel_create
@@ -58,6 +59,7 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "reproductions": latest_of(rows),
         "tests": tests,
         "more_tests": count - len(tests),
+        "foreign": evidence_of(revision),
         "best": best_builds({build.graph_id for build in rows}).of_class,
         "records": readable_records(request.user)
         .filter(revision=revision)

@@ -118,9 +118,16 @@ def record_statement(
     return _statement({f"{record_id}.json": record_id}, RECORD, predicate)
 
 
-def model_statement(name: str, files: Mapping[str, str]) -> dict[str, Any]:
+def model_statement(
+    name: str, files: Mapping[str, str], identifiers: Mapping[str, str]
+) -> dict[str, Any]:
     """The statement of OpenSSF Model Signing on the files of a revision (path to SHA-256), but for
-    those of git."""
+    those of git.
+
+    Args:
+        identifiers: Persistent identifiers, stated as an annotation of the subject: ``model`` for
+            all versions together, ``version`` and ``doi`` for this one.
+    """
     digest = hashlib.sha256()
     resources = []
     for path in sorted(path for path in files if path.split("/")[0] not in _NOT_SIGNED):
@@ -135,7 +142,10 @@ def model_statement(name: str, files: Mapping[str, str]) -> dict[str, Any]:
         },
         "resources": resources,
     }
-    return _statement({name: digest.hexdigest()}, MODEL_SIGNATURE, predicate)
+    statement = _statement({name: digest.hexdigest()}, MODEL_SIGNATURE, predicate)
+    if identifiers:
+        statement["subject"][0]["annotations"] = {"identifiers": dict(identifiers)}
+    return statement
 
 
 def bundle(envelope: dict[str, Any], keyid: str) -> dict[str, Any]:

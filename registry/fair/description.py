@@ -51,6 +51,8 @@ class Description:
         landing: Page of this version. The subject of the record is ``pid``, not this page.
         concept_landing: Page of the newest version.
         doi: ``https://doi.org/...`` of this version, if this hub registered one.
+        alternates: Persistent identifiers, as addresses, of the same files at the hub that they
+            were imported from.
         version: Name of a tag, else the version in the card, else the start of ``oid``.
         tree_oid: Git tree id over the files' own bytes; the commit's tree has pointers in place
             of large files.
@@ -96,6 +98,7 @@ class Description:
     withdrawal: Withdrawal | None = None
     is_at_name: bool = False
     doi: str | None = None
+    alternates: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
 
     description: str | None = None

@@ -48,6 +48,7 @@ from registry.tables.storage.blob import Blob, PartsBegun, Upload
 from registry.tables.storage.datatable import DataTable
 from registry.tables.storage.sweep import Sweep
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
+from registry.tables.trust.evidence import AlternateIdentifier, ForeignEvidence, ForeignHub
 from registry.tables.trust.key import HubKey
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.work.ban import Ban, CandidateCrash
@@ -63,17 +64,18 @@ from registry.tables.work.run import RemoteRun
 from registry.tables.work.target import Target
 
 __all__ = [
-    "AccessRequest", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob", "Build", "BuildFile",
-    "CallSite", "CandidateCrash", "Conversion", "ConversionFile", "Converter", "CrossApplication",
-    "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant", "Discussion",
-    "DiscussionEvent", "File", "FileSeries", "FormerName", "FormerNamespace", "Graph", "HubKey",
-    "Identifier", "ImportedCall", "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle",
-    "JobEvent", "JobFlow", "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite",
-    "Kernel", "KernelCode", "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry",
-    "PartsBegun", "PassPortfolio", "PassTrial", "Principle", "PrincipleStatus", "PrincipleVersion",
-    "Profile", "Record", "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet",
-    "ScheduleAblation", "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse",
-    "SignInAttempts", "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Topology",
-    "Tree", "Trial", "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch",
-    "XetFile", "Xorb", "XorbChunk", "XorbRun", "XorbUpload",
+    "AccessRequest", "AlternateIdentifier", "Assessment", "AuditEntry", "Ban", "BestBuild", "Blob",
+    "Build", "BuildFile", "CallSite", "CandidateCrash", "Conversion", "ConversionFile", "Converter",
+    "CrossApplication", "DataTable", "Derivation", "Device", "DeviceCode", "DeviceGrant",
+    "Discussion", "DiscussionEvent", "File", "FileSeries", "ForeignEvidence", "ForeignHub",
+    "FormerName", "FormerNamespace", "Graph", "HubKey", "Identifier", "ImportedCall",
+    "ImportedProfile", "Job", "JobAttempt", "JobBlob", "JobBundle", "JobEvent", "JobFlow",
+    "JobQueue", "JobReport", "JobRequirement", "JobUpload", "JobWrite", "Kernel", "KernelCode",
+    "Label", "Like", "MLModel", "Membership", "Namespace", "OutboxEntry", "PartsBegun",
+    "PassPortfolio", "PassTrial", "Principle", "PrincipleStatus", "PrincipleVersion", "Profile",
+    "Record", "Ref", "RemoteRun", "Reproduction", "Revision", "Roof", "RoofSet", "ScheduleAblation",
+    "ScheduleSketch", "ScheduleTask", "ScheduleTrial", "ScheduleUse", "SignInAttempts",
+    "StudyStatistic", "Sweep", "Tag", "Target", "TestTensor", "Token", "Topology", "Tree", "Trial",
+    "Upload", "User", "UserTarget", "Webhook", "WebhookDelivery", "WebhookWatch", "XetFile", "Xorb",
+    "XorbChunk", "XorbRun", "XorbUpload",
 ]  # fmt: skip

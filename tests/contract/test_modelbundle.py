@@ -1,7 +1,6 @@
 """A model bundle of a live hub, and a machine without a network."""
 
 import io
-import json
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +13,6 @@ from hpcfair.client import Client
 from hpcfair.config import Config
 from hpcfair.errors import Conflict
 from hpcfair.modelbundle.collection import METADATA
-from hpcfair.modelbundle.importing import EVIDENCE
 from hpcfair.modelbundle.manifest import envelope_of, url_of
 from hpcfair.modelbundle.reader import ModelBundle
 from hpcfair.record import record_id
@@ -84,8 +82,7 @@ def test_a_bundle_is_imported_with_its_origin_and_evidence(
     model = there.info("bob/copy")
     assert model.origin is not None
     assert model.origin["commit"] == done.commit == scene.revision.oid
-    there.pull("bob/copy", tmp_path / "copy")
-    evidence = json.loads((tmp_path / "copy" / EVIDENCE).read_text())
+    evidence = there.http.get("/api/v1/models/bob/copy/evidence")["document"]
     record = evidence["records"][scene.fast.record_id]
     assert record_id(record["document"]) == scene.fast.record_id
     assert record["attestation"] == scene.fast.record.envelope
@@ -132,7 +129,7 @@ def test_an_update_changes_what_differs_and_no_edited_file(
     files = {"README.md": card, "a.txt": b"one", "b.txt": b"one"}
     as_alice.import_model(later(path, "1" * 40, files), "alice/copy")
     second = as_alice.import_model(later(path, "2" * 40, {**files, "a.txt": b"two"}), "alice/copy")
-    assert set(second.changed) == {"a.txt", EVIDENCE}
+    assert set(second.changed) == {"a.txt"}
     third = later(path, "3" * 40, {"README.md": card, "a.txt": b"two"})
     assert as_alice.import_model(third, "alice/copy").deleted == ("b.txt",)
     digests = upload(as_alice.http, {"a.txt": path}, what="alice/copy")

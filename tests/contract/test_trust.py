@@ -6,8 +6,9 @@ import pytest
 
 from hpcfair.client import Client
 from hpcfair.errors import NotFound, Untrusted
-from hpcfair.trust.check import OfferedBuild, ValidSignature, check_build, check_model
+from hpcfair.trust.check import ValidSignature, check_build, check_model
 from hpcfair.trust.hubkeys import NewKeyWarning, trust
+from hpcfair.trust.statements import OfferedBuild
 from registry.services.trust.attestation import sign_pending
 from registry.services.trust.key import key_revoke, key_rotate
 from registry.tables import Build as BuildRow

@@ -24,6 +24,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "hpcfair import hf:org/name  # from huggingface.co; again to update",
         "hpcfair import edges.hpcfair ada/edges  # from a model bundle",
     ),
+    "mirror": (
+        "hpcfair mirror https://hub.example.org 'lab/*'  # all of a namespace; again to update",
+        "hpcfair mirror https://hub.example.org lab/net --to bob --dry-run  # what would be done",
+    ),
     "load": (
         "hpcfair load ada/edges  # the fastest build with exact outputs",
         "hpcfair load ada/edges --tolerance int8  # a faster one",

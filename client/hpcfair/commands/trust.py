@@ -17,8 +17,9 @@ from hpcfair.commands.run import (
     load_model,
 )
 from hpcfair.modelbundle.reader import ModelBundle
-from hpcfair.modelbundle.source import connection_of
+from hpcfair.modelbundle.source import connection_of, is_bundle
 from hpcfair.trust import hubkeys
+from hpcfair.trust.origin import origin_signature
 
 
 def trust(
@@ -57,8 +58,11 @@ def verify(
     limits = limits_of(tolerance, min_accuracy)
     with load_model(context, name, revision, target, limits, verify=True, signed=True) as model:
         record, signature = model.record, model.signed_by
+        http = client_of(context).http
+        origin = None if is_bundle(name) else origin_signature(http, model.name, model.revision)
         if as_json:
-            emit_json({"name": model.name, "revision": model.revision, "signature": signature})
+            stated = {"signature": signature, "origin": origin}
+            emit_json({"name": model.name, "revision": model.revision, **stated})
             return
         emit_pairs(
             [
@@ -66,5 +70,7 @@ def verify(
                 ("signed", str(signature)),
                 ("files", "as signed"),
                 ("record", f"{record.id} as signed" if record else None),
+                ("origin", f"{origin.origin} at {origin.commit[:12]}" if origin else None),
+                ("signed there", str(origin) if origin else None),
             ]
         )

@@ -1,11 +1,12 @@
-"""Methods of the client for model bundles."""
+"""Methods of the client for models between hubs: bundles and mirrors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hpcfair import pid
+from hpcfair import mirror, pid
 from hpcfair.acceptance import Acceptance
 from hpcfair.methods.base import BaseClient
+from hpcfair.mirror import MirroredModel
 from hpcfair.modelbundle.collection import BundleOptions
 from hpcfair.modelbundle.writer import BundleSummary, write_bundle
 from hpcfair.precisions import TOLERANCES, Tolerance
@@ -13,7 +14,7 @@ from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 
 
 class BundleMethods(BaseClient):
-    """Methods of the client for model bundles."""
+    """Methods of the client for models between hubs: bundles and mirrors."""
 
     def bundle(
         self,
@@ -56,3 +57,33 @@ class BundleMethods(BaseClient):
         )
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return write_bundle(self.http, self.cache, name, Path(path), revision, options)
+
+    def mirror(
+        self,
+        source: str,
+        *selection: str,
+        to: str | None = None,
+        overwrite: bool = False,
+        dry_run: bool = False,
+    ) -> Iterator[MirroredModel]:
+        """Bring models of another hub up to date in this one; again to keep them so.
+
+        Each model is imported with its origin, persistent identifiers, and what the other hub
+        measured and signed. A result is returned as soon as its model is done; a refusal concerns
+        one model only. Nothing is deleted here. An interrupted run is continued by the next one.
+
+        Args:
+            source: Address of the other hub; ``hpcfair login`` stores a token for it.
+            selection: Models there: ``namespace/name``, ``namespace/*``, or a query as of
+                :meth:`search`.
+            to: Namespace for all of them; default: each keeps its own.
+            overwrite: Also replace files that were changed on this hub.
+            dry_run: Compare only.
+
+        Raises:
+            BadInput: nothing is selected, or the source is this hub.
+            HubUnreachable, Unavailable, Unauthenticated: of either hub; they end the run.
+        """
+        return mirror.mirror(
+            self.http, self.cache, source, selection, to, overwrite=overwrite, is_dry=dry_run
+        )

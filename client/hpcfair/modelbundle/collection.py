@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hpcfair import machine
-from hpcfair.errors import BadInput, HubError, NotFound
+from hpcfair.errors import BadInput, NotFound
 from hpcfair.formats import FORMATS
+from hpcfair.hubevidence import read_evidence
 from hpcfair.mlmodel import address, with_files
 from hpcfair.modelbundle.manifest import SCHEMA, url_of
-from hpcfair.record import record_id
 from hpcfair.runtimes import registry
 from hpcfair.scenarios import SINGLE_STREAM, Scenario
 from hpcfair.targetdefinition import target_definition
-from hpcfair.transport import Transport, pages, quoted
-from hpcfair.trust.hubkeys import PATH as KEYS
+from hpcfair.transport import Transport, quoted
 from hpcfair.types import File
 
 #: Metadata records that travel along, as the hub spells them.
 METADATA = ("jsonld", "datacite-json", "rocrate", "prov-json", "cyclonedx", "cff", "bibtex")
 _COMMIT = ("oid", "parent", "message", "author", "created_at", "files")
-_TARGET = ("slug", "architecture", "features", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +64,10 @@ class Collection:
         self.documents[digest] = content
         return digest
 
+    def add_json(self, value: Any) -> str:
+        """Carry a document in JSON; returns its SHA-256."""
+        return self.add_document(json.dumps(value, sort_keys=True, ensure_ascii=False).encode())
+
 
 def collect(http: Transport, name: str, revision: str | None, options: BundleOptions) -> Collection:
     """Read all parts of a bundle but the contents of files.
@@ -87,26 +89,24 @@ def collect(http: Transport, name: str, revision: str | None, options: BundleOpt
             "Nothing could be run. Name other targets, or carry the weights.",
         )
     tests = http.get(f"{address(name)}/tests", {"revision": oid})
+    stated = read_evidence(http, name, oid, builds)
     collection = Collection({})
     collection.add_files(_files(commit["files"], builds, tests, network, options))
     manifest = {
         "schema": SCHEMA,
-        "hub": http.config.url,
-        "name": name,
-        "revision": oid,
+        **{part: value for part, value in stated.items() if part not in {"schema", "records"}},
         "model": model,
         "commit": {key: commit.get(key) for key in _COMMIT},
         "network": network,
-        "targets": _targets(http, builds),
-        "builds": builds,
         "records": {
-            build["record_id"]: _record(http, collection, build["record_id"]) for build in builds
+            record: {
+                "sha256": collection.add_json(entry["document"]),
+                "attestation": entry["attestation"],
+            }
+            for record, entry in stated["records"].items()
         },
         "tests": dict(tests),
-        "identifiers": _identifiers(http, name, oid),
         "metadata": list(_metadata(http, collection, name, oid)),
-        "signature": _optional(http, f"/{quoted(name)}/model.sig", revision=oid),
-        "keys": _optional(http, KEYS),
     }
     sizes = {digest: len(content) for digest, content in collection.documents.items()}
     sizes |= {digest: file.size_bytes for digest, file in collection.files.items()}
@@ -163,10 +163,6 @@ def _builds(http: Transport, name: str, oid: str, options: BundleOptions) -> lis
                 for other in answer["alternatives"] if options.weights else ():
                     if other["is_baseline"] and other["target"] == chosen["target"]:
                         builds.setdefault(other["uuid"], other)
-    for build in builds.values():
-        if "attestation" not in build:
-            path = f"/api/v1/builds/{build['uuid']}/attestation"
-            build["attestation"] = _optional(http, path)
     return [builds[uuid] for uuid in sorted(builds)]
 
 
@@ -189,31 +185,6 @@ def _offer(
     return http.post(f"{address(name)}/resolve", body, idempotent=True)
 
 
-def _targets(http: Transport, builds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    slugs = sorted({build["target"] for build in builds})
-    answers = [http.get(f"/api/v1/targets/{quoted(slug)}") for slug in slugs]
-    return [{key: target[key] for key in _TARGET} for target in answers]
-
-
-def _record(http: Transport, collection: Collection, digest: str) -> dict[str, Any]:
-    path = f"/api/v1/records/{digest}"
-    document = http.get(path)
-    if record_id(document) != digest:
-        raise BadInput(
-            f"The hub's record {digest} does not match its name.",
-            "It was changed after it was measured; report this to the hub's operators.",
-        )
-    content = json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
-    sha256 = collection.add_document(content)
-    return {"sha256": sha256, "attestation": _optional(http, f"{path}/attestation")}
-
-
-def _identifiers(http: Transport, name: str, oid: str) -> list[Any]:
-    """The identifiers of the model and of the revision."""
-    items = pages(http, f"{address(name)}/identifiers")
-    return [item for item in items if item["revision"] in {None, oid}]
-
-
 def _metadata(
     http: Transport, collection: Collection, name: str, oid: str
 ) -> Iterator[dict[str, Any]]:
@@ -227,16 +198,6 @@ def _metadata(
             continue
         digest = collection.add_document(content)
         yield {"format": kind, "media_type": media_type, "sha256": digest}
-
-
-def _optional(http: Transport, path: str, **params: str) -> Any:
-    """An answer, or ``None`` if the hub has none: it may sign nothing."""
-    try:
-        return http.get(path, params)
-    except HubError as error:
-        if isinstance(error, NotFound) or error.code == "signing_unavailable":
-            return None
-        raise
 
 
 def _with_own_addresses(value: Any) -> Any:

@@ -10,15 +10,13 @@ from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
 from hpcfair.errors import MissingPackage, Untrusted
 from hpcfair.transport import Transport, quoted
-from hpcfair.trust.envelope import IN_TOTO, can_verify, invalid, keys_of, open_envelope
+from hpcfair.trust.envelope import IN_TOTO, can_verify, keys_of, open_envelope
 from hpcfair.trust.hubkeys import hub_keys
 from hpcfair.trust.keylist import KeyList
 from hpcfair.trust.pins import read_pin
-from hpcfair.types import Build, File
+from hpcfair.trust.statements import OfferedBuild, confirm_build, confirm_model
+from hpcfair.types import File
 
-_STATEMENT = "https://in-toto.io/Statement/v1"
-_PROVENANCE = "https://slsa.dev/provenance/v1"
-_MODEL_SIGNATURE = "https://model_signing/signature/v1.0"
 _INSTALL = "Install what verifies it with: pip install 'hpcfair[verify]'"
 
 
@@ -35,18 +33,6 @@ class ValidSignature:
 
     def __str__(self) -> str:
         return f"by the hub's key {self.keyid[:16]}" + (f", {self.at}" if self.at else "")
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedBuild:
-    """What the hub said of a build, which the signed statement must confirm."""
-
-    name: str
-    revision: str
-    build: Build
-    files: Sequence[File]
-    entry_point: str
-    record_id: str | None
 
 
 def check_build(
@@ -101,7 +87,7 @@ def check_build(
             code="key_revoked",
         )
     statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
-    return ValidSignature(keyid, _confirmed(statement, claim))
+    return ValidSignature(keyid, confirm_build(statement, claim))
 
 
 def check_model(
@@ -128,16 +114,7 @@ def check_model(
     envelope = bundle.get("dsseEnvelope") if isinstance(bundle, dict) else None
     keys = _keys(http, keys_of(envelope), required=required)
     statement, keyid = open_envelope(envelope, IN_TOTO, keys.public)
-    try:
-        (subject,) = statement["subject"]
-        resources = {each["name"]: each["digest"] for each in statement["predicate"]["resources"]}
-        stated = (statement["predicateType"], subject["name"].lower())
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise invalid("its statement is malformed") from error
-    if stated != (_MODEL_SIGNATURE, f"{name}@{revision}".lower()):
-        raise invalid("it is of another model or revision")
-    if any(resources.get(file.path) != file.sha256 for file in files):
-        raise invalid("it is of other files")
+    confirm_model(statement, name, revision, files)
     cache.keep_answer(key, bundle)
     return ValidSignature(keyid, "")
 
@@ -170,55 +147,3 @@ def _accept_unsigned(http: Transport, claim: OfferedBuild, *, required: bool) ->
             UnverifiedWarning,
             stacklevel=7,
         )
-
-
-def _confirmed(statement: Any, claim: OfferedBuild) -> str:
-    """The time of publication in a statement that is about the claimed build. Raises Untrusted."""
-    try:
-        definition = statement["predicate"]["buildDefinition"]
-        outer, inner = definition["externalParameters"], definition["internalParameters"]
-        run = statement["predicate"]["runDetails"]
-        subjects = [(each["name"], each["digest"]["sha256"]) for each in statement["subject"]]
-        stated = {
-            "type": (statement["_type"], statement["predicateType"]),
-            "model": outer["model"].lower(),
-            "revision": outer["revision"],
-            "target": outer["target"],
-            "tolerance": outer["tolerance"],
-            "candidate": outer["candidate"],
-            "build": inner["build"],
-            "runtime": inner["runtime"],
-            "options of the runtime": inner["runtime_options"],
-            "execution": inner.get("execution"),
-            "entry point": inner["entry_point"],
-            "record": run["byproducts"][0]["digest"]["sha256"],
-            "files": sorted(subjects),
-        }
-        at = str(run["metadata"]["finishedOn"])
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise invalid("its statement is malformed") from error
-    build = claim.build
-    claimed = {
-        "type": (_STATEMENT, _PROVENANCE),
-        "model": claim.name.lower(),
-        "revision": claim.revision,
-        "target": build.target,
-        "tolerance": build.tolerance,
-        "candidate": build.candidate,
-        "build": build.uuid,
-        "runtime": build.runtime,
-        "options of the runtime": build.runtime_options,
-        "execution": build.execution.to_json() if build.execution else None,
-        "entry point": claim.entry_point,
-        "record": claim.record_id,
-        "files": sorted((file.path, file.sha256) for file in claim.files),
-    }
-    different = [name for name, value in claimed.items() if stated[name] != value]
-    if different:
-        raise Untrusted(
-            f"The signature is of another build: {', '.join(different)} differ from what the hub "
-            f"offers as {claim.name}.",
-            "Nothing was loaded. If the model was renamed, load it by its new name.",
-            code="signature_invalid",
-        )
-    return at

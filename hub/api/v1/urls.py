@@ -17,6 +17,7 @@ from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
 from hub.api.v1.results import (
     attestation,
     build,
+    evidence,
     graph,
     profile,
     record,
@@ -70,6 +71,7 @@ urlpatterns = [
     path(f"{MODEL}/identifiers", identifier.ModelIdentifiersView.as_view()),
     path(f"{MODEL}/assessment", assessment.AssessmentView.as_view()),
     path(f"{MODEL}/assessments", assessment.AssessmentsView.as_view()),
+    path(f"{MODEL}/evidence", evidence.EvidenceView.as_view()),
     path(f"{MODEL}/builds", build.BuildsView.as_view()),
     path(f"{MODEL}/performance", performance.PerformanceView.as_view()),
     path(f"{MODEL}/tests", testtensor.TestsView.as_view()),

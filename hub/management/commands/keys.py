@@ -1,4 +1,4 @@
-"""``manage.py keys``: the keys that sign builds and records."""
+"""``manage.py keys``: the keys that sign builds and records, and trusted keys of other hubs."""
 
 import argparse
 from pathlib import Path
@@ -8,13 +8,18 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.attestations.keys import SigningUnavailable
 from registry.errors import RegistryError
+from registry.selectors.trust.evidence import trusted_hubs
 from registry.selectors.trust.key import hub_keys
 from registry.services.trust.key import current_key, key_revoke, key_rotate
+from registry.services.trust.trustedhub import hub_distrust, hub_trust
 from registry.tables import HubKey
 
 
 class Command(BaseCommand):
-    help = "List the keys that sign builds and records, rotate the current one, or revoke one."
+    help = (
+        "List the keys that sign builds and records, rotate the current one, or revoke one; trust "
+        "keys of other hubs."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act")
@@ -28,6 +33,10 @@ class Command(BaseCommand):
         revoke = acts.add_parser("revoke", help="let nobody accept the signatures of a key")
         revoke.add_argument("keyid")
         revoke.add_argument("--reason", required=True)
+        trust = acts.add_parser("trust", help="trust a key of another hub; without a key, list")
+        trust.add_argument("url", nargs="?", help="address of the other hub")
+        trust.add_argument("keyid", nargs="?", help="id of its key, as its operators told you")
+        trust.add_argument("--remove", action="store_true", help="trust it no longer")
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
@@ -39,12 +48,24 @@ class Command(BaseCommand):
                     self.stdout.write(f"The current key is {row.keyid}.")
                 case "revoke":
                     self._revoke(options["keyid"], options["reason"])
+                case "trust":
+                    self._trust(options["url"], options["keyid"], remove=options["remove"])
                 case _:
                     current_key()
                     for row in hub_keys():
                         self.stdout.write(f"{row.keyid}\t{_state(row)}\t{row.valid_from:%Y-%m-%d}")
         except (RegistryError, SigningUnavailable, OSError) as error:
             raise CommandError(str(error)) from error
+
+    def _trust(self, url: str | None, keyid: str | None, *, remove: bool) -> None:
+        if url and remove:
+            hub_distrust(url=url)
+        elif url and keyid:
+            hub_trust(url=url, keyid=keyid)
+        elif url:
+            raise CommandError("Name the id of its key, or --remove.")
+        for row in trusted_hubs():
+            self.stdout.write(f"{row.url}\t{row.keyid}")
 
     def _revoke(self, keyid: str, reason: str) -> None:
         new = key_revoke(keyid=keyid, reason=reason)

@@ -102,7 +102,7 @@ def _date(kind: str, at: datetime) -> dict[str, str]:
 
 
 def _alternates(description: Description) -> list[dict[str, str]]:
-    addresses = dict.fromkeys((description.pid, description.landing))
+    addresses = dict.fromkeys((description.pid, description.landing, *description.alternates))
     return [
         {"alternateIdentifier": one, "alternateIdentifierType": identifier_of(one).scheme}
         for one in addresses

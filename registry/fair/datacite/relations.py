@@ -53,6 +53,7 @@ def _versions(description: Description) -> Iterator[_Link]:
     """All versions together, the identifier of the files, and the adjacent versions."""
     yield _Link("IsVersionOf", description.concept_pid)
     yield _Link("IsIdenticalTo", description.swhid)
+    yield from (_Link("IsIdenticalTo", one, "Model") for one in description.alternates)
     versions = description.versions
     if description.pid in versions:
         at = versions.index(description.pid)

@@ -86,6 +86,7 @@ def _identity(description: Description) -> dict[str, Any]:
             # Another repository may take the name of a deleted one.
             *([description.concept_landing] if description.is_current else []),
             *([description.doi] if description.doi else []),
+            *description.alternates,
             *(
                 {"@type": "PropertyValue", "propertyID": "SWHID", "value": swhid}
                 for swhid in swhids
@@ -93,7 +94,7 @@ def _identity(description: Description) -> dict[str, Any]:
             *([{"@type": "PropertyValue"} | marked] if (marked := test_property(pid)) else []),
         ],
         "url": iri(description.landing),
-        "sameAs": iri(description.doi),
+        "sameAs": _same_as(description),
         "name": description.title,
         "dct:title": description.title,
         "alternateName": description.repository,
@@ -114,6 +115,11 @@ def _identity(description: Description) -> dict[str, Any]:
             "url": iri(description.hub.url),
         },
     }
+
+
+def _same_as(description: Description) -> Any:
+    addresses = [iri(one) for one in (description.doi, *description.alternates) if one]
+    return addresses if len(addresses) > 1 else next(iter(addresses), None)
 
 
 def _shapes(description: Description) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from registry.fair import ark, freeze
 from registry.fair.description import Description
 from registry.fair.withdrawal import withdrawn
 from registry.selectors.access import Actor, readable_repositories
+from registry.selectors.fair.alternate import mirror_identifier
 from registry.selectors.repository.mlmodel import record_names
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel, Revision
@@ -53,11 +54,13 @@ def identifier_get(actor: Actor, name: str) -> ResolvedIdentifier:
 
     Args:
         name: With its NAAN (``ark:/99999/h2...``, ``ark:99999/h2...``) or without; hyphens and case
-            are ignored.
+            are ignored. An identifier of another hub leads to its mirror here:
+            :mod:`registry.selectors.fair.alternate`.
     """
     own = _name_of(name)
     rows = Identifier.objects.select_related("mlmodel__namespace", "revision")
     identifier = rows.filter(name=own).first() if own else None
+    identifier = identifier or mirror_identifier(actor, name)
     if identifier is None or not _may_know(actor, identifier):
         raise _not_found(name)
     mlmodel, revision = identifier.mlmodel, identifier.revision

@@ -16,7 +16,14 @@ from registry.services.repository.mlmodel import (
     mlmodel_update,
 )
 from registry.services.repository.ref import ref_create
-from registry.states import DiscussionState, EventKind, RefKind, RepositoryKind, Role
+from registry.states import (
+    DiscussionState,
+    EventKind,
+    IdentifierKind,
+    RefKind,
+    RepositoryKind,
+    Role,
+)
 from registry.tables import (
     BestBuild,
     Build,
@@ -24,6 +31,7 @@ from registry.tables import (
     ConversionFile,
     Discussion,
     DiscussionEvent,
+    ForeignEvidence,
     Graph,
     ImportedCall,
     ImportedProfile,
@@ -55,7 +63,7 @@ OUTLIVE = {
     "Sweep", "PartsBegun", "SignInAttempts", "JobFlow", "JobQueue", "FormerNamespace", "UserTarget",
     "DeviceCode", "JobRequirement", "StudyStatistic", "CandidateCrash", "Ban", "JobBundle",
     "ScheduleAblation", "CrossApplication", "Principle", "PrincipleVersion", "RoofSet", "Roof",
-    "Converter",
+    "Converter", "ForeignHub",
 }  # fmt: skip
 
 
@@ -83,6 +91,8 @@ def fill(mlmodel: MLModel, owner: User | None, friend: User) -> None:
     )
     DiscussionEvent.objects.create(discussion=talk, kind=EventKind.COMMENT, author=friend, text="a")
     mlmodel.refs.create(kind=RefKind.PULL, name="1", revision=merged)
+    evidence = ForeignEvidence.objects.create(revision=merged, hub="https://far.test", document={})
+    evidence.identifiers.create(identifier="ark:/99999/h2far", kind=IdentifierKind.VERSION)
     hook = Webhook.objects.create(user=friend, url="https://example.org/hook")
     WebhookWatch.objects.create(webhook=hook, mlmodel=mlmodel)
     like_add(actor=friend, mlmodel=mlmodel)

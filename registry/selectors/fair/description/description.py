@@ -136,6 +136,7 @@ def _identity(
         "pid": identifiers.pid,
         "concept_pid": identifiers.concept_pid,
         "doi": identifiers.doi,
+        "alternates": identifiers.alternates,
         "landing": address.version(oid),
         "concept_landing": address.concept,
         "linkset_url": address.version(oid, "/linkset"),

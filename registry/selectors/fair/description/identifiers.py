@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
 
+from registry.selectors.fair.alternate import alternates_of
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import DOI_RESOLVER, pid_url
 from registry.selectors.repository.revision import is_empty_start
@@ -26,6 +27,7 @@ class VersionIdentifiers:
         versions: Identifiers of all versions: the head of the default branch, then the others of
             that branch and the tagged ones, newest first. This version is among them.
         tag: The oldest tag of the version.
+        alternates: Identifiers of the same files at the hub that they were imported from.
     """
 
     pid: str
@@ -33,10 +35,11 @@ class VersionIdentifiers:
     doi: str | None
     versions: tuple[str, ...]
     tag: str | None
+    alternates: tuple[str, ...]
 
 
 def identifiers_of(revisions: Sequence[Revision]) -> dict[int, VersionIdentifiers]:
-    """Key of a revision, with its MLModel and namespace, to its identifiers; three queries."""
+    """Key of a revision, with its MLModel and namespace, to its identifiers; four queries."""
     mlmodels = {revision.mlmodel_id for revision in revisions}
     heads = dict(
         Ref.objects.filter(
@@ -50,6 +53,7 @@ def identifiers_of(revisions: Sequence[Revision]) -> dict[int, VersionIdentifier
     concepts: dict[int, str] = {}
     versions: dict[int, dict[int, tuple[str, str]]] = {}
     own = [revision.pk for revision in revisions]
+    alternates = alternates_of(own)
     for mlmodel, version, name, doi in _rows(mlmodels, own, list(heads.values()), tags):
         if version is None:
             concepts[mlmodel] = pid_url(name)
@@ -62,6 +66,7 @@ def identifiers_of(revisions: Sequence[Revision]) -> dict[int, VersionIdentifier
             versions.get(revision.mlmodel_id, {}),
             heads.get(revision.mlmodel_id),
             tags.get(revision.pk),
+            alternates.get(revision.pk, ()),
         )
         for revision in revisions
     }
@@ -109,6 +114,7 @@ def _identifiers(
     versions: dict[int, tuple[str, str]],
     head: int | None,
     tag: str | None,
+    alternates: tuple[str, ...],
 ) -> VersionIdentifiers:
     address = repository_address(revision.mlmodel)
     pid, doi = versions.get(revision.pk, (address.version(revision.oid), ""))
@@ -121,4 +127,5 @@ def _identifiers(
         doi=f"{DOI_RESOLVER}/{doi}" if doi else None,
         versions=tuple(dict.fromkeys((*newest, pid))),
         tag=tag,
+        alternates=alternates,
     )
