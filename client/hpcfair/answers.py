@@ -29,9 +29,13 @@ def request_of(hub: str, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def keep(cache: Cache, request: Mapping[str, Any], answer: Any) -> None:
     """Keep an answer, if the cache can be written."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    stored = {"at": now, "request": request, "answer": answer}
+    stored = {"at": _now(), "request": request, "answer": answer}
     cache.keep_answer(sha256_of_json(request), stored)
+
+
+def keep_alone(cache: Cache, request: Mapping[str, Any], answer: Any) -> None:
+    """Keep an answer that is on no build: without its request, it is in no search of builds."""
+    cache.keep_answer(sha256_of_json(request), {"at": _now(), "answer": answer})
 
 
 def find(cache: Cache, request: Mapping[str, Any]) -> CachedAnswer | None:
@@ -78,6 +82,10 @@ def _same(other: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
     plain = bool(other["runtimes"]) == bool(request["runtimes"])
     keys = (other.keys() | request.keys()) - flexible
     return kind and plain and all(other.get(key) == request.get(key) for key in keys)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _features(request: Mapping[str, Any]) -> frozenset[str]:

@@ -6,10 +6,8 @@ its runtime. Of the repository, only the network and its external data are downl
 
 import mmap
 import sys
-import warnings
 from collections.abc import Collection
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,7 +15,7 @@ from hpcfair.acceptance import EXACT
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
 from hpcfair.download import fetch_tree
-from hpcfair.errors import BadInput, HubUnreachable, NoModelFile, Unavailable, Untrusted
+from hpcfair.errors import BadInput, NoModelFile, Untrusted
 from hpcfair.fetchedmodel import FetchedModel, Guard
 from hpcfair.formats import has_network, opener_of
 from hpcfair.host import require_runtime
@@ -29,7 +27,7 @@ from hpcfair.origin import ModelOrigin
 from hpcfair.originerrors import refusals_at
 from hpcfair.paths import is_commit, safe_join
 from hpcfair.precheck import network_of
-from hpcfair.resolution import Resolution, StaleAnswerWarning
+from hpcfair.resolution import Resolution, renewed_answer
 from hpcfair.runtimes import registry
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
@@ -105,20 +103,17 @@ def _pinned(http: Transport, cache: Cache, origin: ModelOrigin) -> tuple[ModelOr
     """``origin`` at a commit id, and the time of the answer if it comes from the cache."""
     if is_commit(origin.revision):
         return origin, None
-    key = sha256_of_json({"pin": str(origin)})
-    try:
-        pinned = pin(http, origin)
-    except (HubUnreachable, Unavailable) as error:
-        cached = cache.answer(key)
-        if cached is None:
-            raise
-        warnings.warn(
-            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=4
-        )
-        return replace(origin, name=cached["name"], revision=cached["commit"]), cached["at"]
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    cache.keep_answer(key, {"at": now, "name": pinned.name, "commit": pinned.revision})
-    return pinned, None
+    answer, since = renewed_answer(
+        cache,
+        {"origin": str(origin)},
+        lambda: _name_and_commit(pin(http, origin)),
+        stacklevel=4,
+    )
+    return replace(origin, name=answer["name"], revision=answer["commit"]), since
+
+
+def _name_and_commit(pinned: ModelOrigin) -> dict[str, Any]:
+    return {"name": pinned.name, "commit": pinned.revision}
 
 
 def _plan(http: Transport, cache: Cache, origin: ModelOrigin) -> Plan:

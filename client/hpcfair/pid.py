@@ -6,13 +6,10 @@ If a DOI leads to another hub, the error names that hub; the user decides whom t
 """
 
 import re
-import warnings
-from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from hpcfair.cache import Cache
-from hpcfair.digest import sha256_of_json
 from hpcfair.errors import (
     BadInput,
     HubError,
@@ -23,7 +20,7 @@ from hpcfair.errors import (
     Withdrawn,
 )
 from hpcfair.paths import checked_name
-from hpcfair.resolution import StaleAnswerWarning
+from hpcfair.resolution import renewed_answer
 from hpcfair.transport import Transport
 
 #: Also inside a URL, whose beginning names the resolver. Hyphens are ignored.
@@ -57,7 +54,7 @@ def locate(http: Transport, cache: Cache, name: str, revision: str | None = None
     """
     if not is_identifier(name):
         return Located(name, revision)
-    located = _remembered(http, cache, name)
+    located = _renewed(http, cache, name)
     if revision is None or located.revision is None:
         return Located(located.name, revision or located.revision)
     if not located.revision.startswith(revision.lower()):
@@ -73,21 +70,14 @@ def is_identifier(name: str) -> bool:
     return name.lower().startswith(("ark:", "doi:", "http://", "https://"))
 
 
-def _remembered(http: Transport, cache: Cache, text: str) -> Located:
-    key = sha256_of_json({"hub": http.config.url, "identifier": text})
-    try:
-        located = _resolve(http, text)
-    except (HubUnreachable, Unavailable) as error:
-        cached = cache.answer(key)
-        if cached is None:
-            raise
-        warnings.warn(
-            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=4
-        )
-        return Located(cached["answer"]["name"], cached["answer"]["revision"])
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    cache.keep_answer(key, {"at": now, "answer": located._asdict()})
-    return located
+def _renewed(http: Transport, cache: Cache, text: str) -> Located:
+    answer, _ = renewed_answer(
+        cache,
+        {"hub": http.config.url, "identifier": text},
+        lambda: _resolve(http, text)._asdict(),
+        stacklevel=4,
+    )
+    return Located(answer["name"], answer["revision"])
 
 
 def _resolve(http: Transport, text: str) -> Located:

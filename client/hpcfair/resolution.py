@@ -1,7 +1,7 @@
 """Asks the hub for the best build for this machine and caches the answer for offline use."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
@@ -170,25 +170,47 @@ def resolve(  # noqa: PLR0913 - each is a decision of its own
         # Files that are no longer in the cache may have been replaced on the hub.
         if find_tree(cache, resolution.files):
             return resolution
-    answer, since = _ask(http, cache, f"{address(name)}/resolve", body, request)
+    ask = partial(http.post, f"{address(name)}/resolve", body, idempotent=True)
+    recall = partial(answers.find_usable, cache, request)
+    answer, since = _ask_or_recall(ask, recall, stacklevel=6)
     resolution = read(answer, cached_since=since, stale_since=since)
     if since is None:
         answers.keep(cache, request, answer)
     return resolution
 
 
-def _ask(
-    http: Transport, cache: Cache, path: str, body: dict[str, Any], request: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], str | None]:
+def renewed_answer(
+    cache: Cache, request: Mapping[str, Any], ask: Callable[[], Any], *, stacklevel: int
+) -> tuple[Any, str | None]:
+    """The answer of ``ask``, which is kept for later; if the server does not answer, the last one
+    with a :class:`StaleAnswerWarning`, and its time.
+
+    Args:
+        request: What decides the answer.
+        stacklevel: Of the warning: 1 is the caller.
+    """
+    answer, since = _ask_or_recall(
+        ask, lambda: answers.find(cache, request), stacklevel=stacklevel + 2
+    )
+    if since is None:
+        answers.keep_alone(cache, request, answer)
+    return answer, since
+
+
+def _ask_or_recall(
+    ask: Callable[[], Any], recall: Callable[[], answers.CachedAnswer | None], *, stacklevel: int
+) -> tuple[Any, str | None]:
     """The answer, and its time if it comes from the cache."""
     try:
-        return http.post(path, body, idempotent=True), None
+        return ask(), None
     except (HubUnreachable, Unavailable) as error:
-        cached = answers.find_usable(cache, request)
+        cached = recall()
         if cached is None:
             raise
         warnings.warn(
-            f"{error.detail} Using the answer of {cached.at}.", StaleAnswerWarning, stacklevel=6
+            f"{error.detail} Using the answer of {cached.at}.",
+            StaleAnswerWarning,
+            stacklevel=stacklevel,
         )
         return cached.answer, cached.at
 
