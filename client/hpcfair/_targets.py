@@ -1,9 +1,9 @@
 """Definitions of hardware targets by their features. See :mod:`hpcfair.machine`."""
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 from hpcfair._emulation import EMULATED
+from hpcfair.typingnames import Self
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from hpcfair.errors import BadInput
 from hpcfair.precisions import TOLERANCES, Tolerance
+from hpcfair.typingnames import Self
 
 
 @dataclass(frozen=True, slots=True)

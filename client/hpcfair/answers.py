@@ -5,7 +5,7 @@ compute nodes, too.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from hpcfair.cache import Cache
@@ -85,7 +85,7 @@ def _same(other: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def _features(request: Mapping[str, Any]) -> frozenset[str]:

@@ -11,7 +11,7 @@ import json
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from hpcfair.bundle import (
     END,
@@ -25,6 +25,7 @@ from hpcfair.bundle import (
     path_of,
     verified_pieces,
 )
+from hpcfair.typingnames import Self
 
 _BLOCK = tarfile.BLOCKSIZE
 _HEXADECIMAL = frozenset("0123456789abcdef")

@@ -1,11 +1,12 @@
 """Searches for models."""
 
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict
 
 from hpcfair import localcatalogue, machine
 from hpcfair.cache import Cache
 from hpcfair.transport import Transport
 from hpcfair.types import Hits, MLModelSummary
+from hpcfair.typingnames import Unpack
 
 _PAGE = 100
 

@@ -1,9 +1,10 @@
 """Comparisons of published builds."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict
 
 from hpcfair.transport import Transport
+from hpcfair.typingnames import Unpack
 
 #: Figure by which the cheapest build within limits is chosen.
 Cost = Literal["latency", "energy", "memory", "size"]

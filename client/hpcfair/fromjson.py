@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from typing import Any, Self
+from typing import Any
 
 from hpcfair.refusal import invalid_answer
+from hpcfair.typingnames import Self
 
 
 class FromJson:

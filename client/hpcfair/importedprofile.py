@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from hpcfair.errors import BadInput
 from hpcfair.fromjson import FromJson
 from hpcfair.mlmodel import address
 from hpcfair.transport import Transport, pages, quoted
+from hpcfair.typingnames import Unpack
 from hpcfair.upload import upload
 
 

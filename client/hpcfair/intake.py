@@ -4,9 +4,9 @@ import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Self
 
 from hpcfair.progress import Meter
+from hpcfair.typingnames import Self
 
 _READ_BYTES = 2**20
 #: For smaller blocks, passing them to another thread costs more than hashing.

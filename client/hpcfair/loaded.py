@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from hpcfair import machine
 from hpcfair.batching import Batcher
@@ -19,6 +19,7 @@ from hpcfair.serialrunner import SerialRunner
 from hpcfair.signature import Signature
 from hpcfair.trust import check as trust
 from hpcfair.types import Build
+from hpcfair.typingnames import Self
 
 if TYPE_CHECKING:
     from hpcfair.bench.reproduction import RecordReproduction

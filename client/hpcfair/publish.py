@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from hpcfair import card as cards
 from hpcfair.composition import Composition
@@ -21,6 +21,7 @@ from hpcfair.runtimes.base import Array
 from hpcfair.samples import add_samples, as_examples
 from hpcfair.transport import Transport
 from hpcfair.types import Revision
+from hpcfair.typingnames import Unpack
 from hpcfair.upload import upload
 
 README = "README.md"

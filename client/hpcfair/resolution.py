@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from hpcfair import answers, machine
 from hpcfair.acceptance import EXACT, Acceptance
@@ -18,6 +18,7 @@ from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.tree import find_tree
 from hpcfair.types import Build, File
+from hpcfair.typingnames import Self
 
 
 class StaleAnswerWarning(UserWarning):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from hpcfair.exporters.agreement import difference
 from hpcfair.runtimes.base import Array, TensorInfo
 from hpcfair.serialrunner import SerialRunner
 from hpcfair.signature import Signature
+from hpcfair.typingnames import Self
 
 _Arrays = dict[str, Array]
 _ANY = "any number of rows"

@@ -14,9 +14,10 @@ Sources: Reddi et al., "MLPerf Inference Benchmark", ISCA 2020; MLPerf Inference
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, get_args
 
 from hpcfair.errors import BadInput
+from hpcfair.typingnames import Self
 
 Scenario = Literal["single-stream", "multi-stream", "offline", "server"]
 SCENARIOS: Final[tuple[Scenario, ...]] = get_args(Scenario)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.runtimes.base import Array, TensorInfo, check_inputs
+from hpcfair.typingnames import Self
 
 #: NumPy's types for names that differ.
 _NUMPY = {"string": "U"}

@@ -5,7 +5,9 @@ may be newer than a device. Standard library only."""
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any
+
+from hpcfair.typingnames import Self
 
 # At most six digits, as the hub accepts them.
 _NUMBER = "0|[1-9][0-9]{0,5}"

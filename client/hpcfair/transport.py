@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
@@ -15,6 +15,7 @@ from hpcfair.connections import address_at, open_connections
 from hpcfair.errors import Offline
 from hpcfair.refusal import answer_of, broken, plain, refusal, unreachable
 from hpcfair.retry import PASSING_STATUS, Retry
+from hpcfair.typingnames import Self
 
 #: Creates the body of a request, once per attempt.
 Body = Callable[[], Iterable[bytes]]

@@ -3,8 +3,10 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,3 +90,14 @@ def test_the_client_needs_no_optional_package() -> None:
     )
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_module_imports_names_that_python_3_10_lacks() -> None:
+    newer = re.compile(
+        r"^from (typing import .*\b(Self|Unpack)|datetime import .*\bUTC)\b", re.MULTILINE
+    )
+    paths = Path(hpcfair.__file__).parent.rglob("*.py")
+
+    users = {path.name for path in paths if newer.search(path.read_text("utf-8"))}
+
+    assert users <= {"typingnames.py"}

@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from importlib import metadata
 from typing import Any, get_args
 
@@ -71,7 +71,7 @@ def reproduction_document(
         },
         "quality": {"unstable": statement == "unstable", **_quality(rounds, load_before)},
         "provenance": {
-            "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "created_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "tools": {"hpcfair": versions()["hpcfair"]},
             "reproduces": original.id,
         },

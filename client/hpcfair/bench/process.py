@@ -5,13 +5,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from hpcfair.errors import RuntimeFailed
 from hpcfair.measurement.types import Timing
 from hpcfair.runtimes.base import Array
+from hpcfair.typingnames import Self
 
 
 class SideProcess:

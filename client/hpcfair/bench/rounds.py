@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from hpcfair.errors import BadInput
 from hpcfair.measurement.level import (
@@ -21,6 +21,7 @@ from hpcfair.measurement.ratio import is_disturbed, ratio_interval, undisturbed_
 from hpcfair.measurement.rounds import InterleavedPair, TimedSession, block_of
 from hpcfair.measurement.types import Block, Interval, Side, Verdict
 from hpcfair.progress import Meter
+from hpcfair.typingnames import Self
 
 #: Opens a side in a fresh process.
 Open = Callable[[], AbstractContextManager[TimedSession]]

@@ -1,6 +1,6 @@
 """Measures a loaded model on this machine in the scenario ``server``."""
 
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from hpcfair import machine
@@ -59,7 +59,7 @@ def measure_server(model: Loaded, bound_ns: int, samples: int) -> dict[str, Any]
         "correctness": old["correctness"],
         "quality": {"unstable": False},
         "provenance": {
-            "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "created_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "tools": {"hpcfair": versions()["hpcfair"]},
             "reproduces": original.id,
         },

@@ -1,6 +1,6 @@
 """Commands for the local cache."""
 
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Annotated
 
 import typer
@@ -90,4 +90,4 @@ def verify(context: typer.Context, as_json: Json = False) -> None:
 
 
 def _moment(timestamp: float) -> str:
-    return datetime.fromtimestamp(timestamp, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(timestamp, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")

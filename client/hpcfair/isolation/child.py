@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, get_args
 
 from hpcfair.isolation import wire
 from hpcfair.isolation.errors import ChildFailed, FailureClass
@@ -36,6 +36,7 @@ from hpcfair.isolation.process import (
 from hpcfair.isolation.pump import Pump
 from hpcfair.isolation.sandbox import LAYERS, LEVELS
 from hpcfair.isolation.watch import UsageWatch
+from hpcfair.typingnames import Self
 
 _START_S = 120.0
 #: Processor time beyond the wall-clock limit, which therefore ends a call first, with the better

@@ -9,15 +9,23 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from hpcfair.isolation.child_serve import lacks_memory
 from hpcfair.isolation.errors import ChildFailed, FailureClass
 from hpcfair.isolation.limits import Limits
+from hpcfair.typingnames import Self
 
 #: The only environment variables that a child inherits: others may hold secrets. ``QEMU_CPU`` names
 #: the processor that a user-mode emulator offers.
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "QEMU_CPU")
+_CHILD = "hpcfair.isolation.child_main"
+#: Arguments that run the child's module. DANGER: its folder, where untrusted files lie, must not be
+#: among the folders that it imports from.
+_RUN_CHILD = (
+    ("-P", "-m", _CHILD)
+    if sys.version_info >= (3, 11)
+    else ("-c", f"import sys; del sys.path[0]; import runpy; runpy._run_module_as_main({_CHILD!r})")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +63,15 @@ def start(workspace: Path, interpreter: Interpreter) -> subprocess.Popen[bytes]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
-        [*interpreter.command, "-P", "-X", "faulthandler", "-m", "hpcfair.isolation.child_main"],
+        [*interpreter.command, "-X", "faulthandler", *_RUN_CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
         cwd=workspace,
         env=environment,
-        process_group=0,
+        # Also makes a process group, which `process_group` alone does since Python 3.11.
+        start_new_session=True,
     )
     for pipe in (process.stdin, process.stdout, process.stderr):
         assert pipe is not None  # noqa: S101  all are pipes

@@ -5,9 +5,10 @@ import selectors
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import IO, Any, Self, cast
+from typing import IO, Any, cast
 
 from hpcfair.isolation import wire
+from hpcfair.typingnames import Self
 
 _TAIL_BYTES = 8192
 _PIECE_BYTES = 2**20

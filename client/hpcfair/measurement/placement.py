@@ -12,7 +12,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Self
+
+from hpcfair.typingnames import Self
 
 #: Shortest run, in nanoseconds, that is worth a placement of its own: its system calls take 3 to 10
 #: microseconds, which is up to 2 % of this.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from hpcfair import (
     comparison,
@@ -21,6 +21,7 @@ from hpcfair.methods.base import BaseClient
 from hpcfair.performance import Performance
 from hpcfair.principle import Principle
 from hpcfair.topology import Topology
+from hpcfair.typingnames import Unpack
 from hpcfair.workload import Workload
 
 

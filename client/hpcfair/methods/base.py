@@ -1,13 +1,12 @@
 """What the methods of a client share."""
 
-from typing import Self
-
 import httpx
 
 from hpcfair.cache import Cache
 from hpcfair.config import Config
 from hpcfair.transport import Transport
 from hpcfair.types import Account
+from hpcfair.typingnames import Self
 
 
 class BaseClient:

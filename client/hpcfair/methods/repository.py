@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from hpcfair import (
     catalogue,
@@ -29,6 +29,7 @@ from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
 from hpcfair.runtimes.base import Array
 from hpcfair.types import Finding, Hits, MLModel, Revision
+from hpcfair.typingnames import Unpack
 
 
 class RepositoryMethods(BaseClient):

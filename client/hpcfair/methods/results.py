@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, overload
 
 from hpcfair import loading, mlmodel, pid, prefetching, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
@@ -20,6 +20,7 @@ from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
 from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
 from hpcfair.types import Build
+from hpcfair.typingnames import Unpack
 
 
 class ResultMethods(BaseClient):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -12,6 +12,7 @@ from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import optimisers
 from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names, choose, thread_count
+from hpcfair.typingnames import Self
 
 # Warnings concern the export of a network, not its users; errors are raised as exceptions.
 ort.set_default_logger_severity(3)

@@ -5,7 +5,7 @@ from copy import copy
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.openvino_nan import keep_nan
 from hpcfair.runtimes.options import check_names, choose, thread_count
 from hpcfair.runtimes.quiet_openvino import ov, reason
+from hpcfair.typingnames import Self
 
 Shape = tuple[int, ...]
 _Call = Callable[[Mapping[int, Any]], Iterable[Array]]

@@ -6,7 +6,7 @@ build. Another one is accepted only if the trusted key named it.
 
 import time
 import warnings
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from hpcfair.config import Config
@@ -139,7 +139,7 @@ def _stored(pin: Pin, hub: str) -> KeyList:
 
 
 def _write(config: Config, keys: KeyList, envelope: Any, *, since: str = "") -> None:
-    since = since or datetime.now(UTC).isoformat(timespec="seconds")
+    since = since or datetime.now(timezone.utc).isoformat(timespec="seconds")
     # The list of a bundle may be old; the hub is asked for a newer one when it can be.
     checked_at = time.time() if config.key_list is None else 0.0
     write_pin(config, Pin(keys.current, keys.public[keys.current], since, envelope, checked_at))
