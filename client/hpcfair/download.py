@@ -7,6 +7,7 @@ from pathlib import Path
 from hpcfair.budget import enforce
 from hpcfair.cache import Cache
 from hpcfair.difference import cached_versions, local_ranges
+from hpcfair.downloadwait import start_alone
 from hpcfair.errors import Corrupt
 from hpcfair.localfiles import local_files
 from hpcfair.progress import transferring
@@ -74,15 +75,22 @@ def _make_of_blobs(
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:
-    """Download the blobs of ``files`` that are not in the cache. Returns their verified digests.
+    """Download the blobs of ``files`` that are not in the cache. Returns the digests of those that
+    this process has downloaded and verified.
 
     Of a new version of a cached file, only what differs is downloaded.
     """
     missing = {file.sha256: file for file in files if not cache.has(file)}
+    verified: set[str] = set()
     if missing:
         with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:
             for file in missing.values():
                 local = local_ranges(http, what, file, cached_versions(cache, what, file))
-                part = receive(http, cache.partials, file, meter, local)
+                part = start_alone(cache, file, what)
+                if part is None:
+                    meter.advance(file.size_bytes)
+                    continue
+                part = receive(http, cache.partials, file, meter, local, part)
                 cache.keep_blob(part, file.sha256)
-    return set(missing)
+                verified.add(file.sha256)
+    return verified

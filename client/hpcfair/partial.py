@@ -7,6 +7,7 @@
 """
 
 import contextlib
+import os
 import time
 import uuid
 from pathlib import Path
@@ -41,6 +42,18 @@ class Partials:
             with contextlib.suppress(FileNotFoundError):
                 mine.touch()
                 return mine
+
+    def active(self, sha256: str, within_s: float) -> dict[Path, os.stat_result]:
+        """The files that were written within so many seconds, by processes that download into them
+        or were killed meanwhile."""
+        states = {}
+        now = time.time()
+        for part in self.folder.glob(f"{checked_sha256(sha256)}.*.part"):
+            with contextlib.suppress(OSError):
+                state = part.stat()
+                if now - state.st_mtime <= within_s:
+                    states[part] = state
+        return states
 
     def leave(self, part: Path) -> None:
         """Release an interrupted download, so that the next one can resume it."""

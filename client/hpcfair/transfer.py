@@ -23,6 +23,7 @@ def receive(
     file: File,
     meter: Meter,
     local: Sequence[LocalRange] = (),
+    part: Path | None = None,
 ) -> Path:
     """A verified file among ``partials``, for the caller to rename into place.
 
@@ -31,13 +32,14 @@ def receive(
     Args:
         local: Ranges that are copied from files on disk, in order and disjoint. If the result does
             not match the digest, the whole file is downloaded.
+        part: The partial file to download into, if one was started.
 
     Raises:
         Corrupt: the bytes do not match their digest; they are removed.
         HubUnreachable: bytes are missing and cannot be downloaded.
         OSError: the disk is full.
     """
-    part = partials.start(file.sha256)
+    part = part or partials.start(file.sha256)
     try:
         with Intake(part, meter) as intake:
             _complete(http, file, intake, local)

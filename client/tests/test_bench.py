@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from hpcfair.measurement.level import MOST_REPETITIONS
 from hpcfair.measurement.types import Block, Timing
 from hpcfair.progress import working
 from hpcfair.record import Record, record_id
+from hpcfair.typingnames import Self
 
 OID = "3f786850e387550fdab836ed7e6dc881de23001b"
 

@@ -34,7 +34,7 @@ def certificates(folder: Path) -> tuple[Path, Path]:
     ec = import_module("cryptography.hazmat.primitives.asymmetric.ec")
     hashes = import_module("cryptography.hazmat.primitives.hashes")
     serialization = import_module("cryptography.hazmat.primitives.serialization")
-    now = datetime.datetime.now(datetime.UTC)
+    now = datetime.datetime.now(datetime.timezone.utc)
 
     def issue(name: str, key: Any, issuer: str, signer: Any, extensions: list[Any]) -> Any:
         names = [

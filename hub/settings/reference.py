@@ -131,7 +131,7 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "HPCFAIR_CLIENTS",
             "text",
             "none",
-            "`all` tests a middle version of the stock client and more processes on a cache, too.",
+            "`all` tests more releases of the stock client, more processes, and more Pythons, too.",
         ),
         (
             "HPCFAIR_FRAMEWORKS",
