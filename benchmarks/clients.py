@@ -4,22 +4,60 @@
 of Python; the token is in ``HF_TOKEN``::
 
     hf FILE        hf_hub_download into a new folder
-    hpcfair FILE   hpcfair's pull into a new folder
+    snapshot -     snapshot_download into a new folder
+    hpcfair -      hpcfair's pull into a new folder
     xet FILE       upload_file, by Xet
     inline COUNT   one commit of this many new files of 4 KiB
 """
 
 import os
+import random
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download
+from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download, snapshot_download
 
+from benchmarks import servers
+from benchmarks.wire import Hub
 from hpcfair import Client
 
 SMALL_BYTES = 4096
+
+
+def run(
+    verb: str, hub: Hub, repository: str, argument: str, folder: Path, **variables: str
+) -> float:
+    """Seconds of a transfer by a fresh process.
+
+    Args:
+        folder: For its caches and files.
+        variables: Further variables of its environment.
+    """
+    home = folder / f"home-{random.randbytes(6).hex()}"  # noqa: S311
+    home.mkdir()
+    environment = os.environ | {
+        "HF_HOME": str(home),
+        "HF_TOKEN": hub.token,
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HPCFAIR_CACHE": str(home / "hpcfair"),
+        "HPCFAIR_CONFIG": str(home),
+        "HPCFAIR_QUIET": "1",
+        "HPCFAIR_TOKEN": hub.token,
+        "HPCFAIR_URL": hub.address,
+    }
+    command = [sys.executable, "-m", "benchmarks.clients", verb]
+    done = subprocess.run(
+        [*command, hub.address, repository, argument],
+        env=environment | variables,
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=servers.ROOT,
+    )
+    return float(done.stdout)
 
 
 def main(verb: str, hub: str, repository: str, argument: str) -> float:
@@ -38,6 +76,8 @@ def main(verb: str, hub: str, repository: str, argument: str) -> float:
         match verb:
             case "hf":
                 hf_hub_download(repository, argument, endpoint=hub, local_dir=folder)
+            case "snapshot":
+                snapshot_download(repository, endpoint=hub, local_dir=folder)
             case "hpcfair":
                 with Client(hub) as client:
                     client.pull(repository, folder)

@@ -12,7 +12,6 @@ serves what is counted and not timed.
 
 import hashlib
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import servers
+from benchmarks import clients, servers
 from benchmarks.proxy import CountingProxy
 from benchmarks.report import say
 from benchmarks.wire import Hub
@@ -59,29 +58,7 @@ class Scene:
 
     def client(self, verb: str, repository: str, argument: str, hub: Hub | None = None) -> float:
         """Seconds a real client took against the hub, or another one; see ``clients.py``."""
-        hub = hub or self.hub
-        home = self.folder / f"home-{random.randbytes(6).hex()}"  # noqa: S311
-        home.mkdir()
-        environment = os.environ | {
-            "HF_HOME": str(home),
-            "HF_TOKEN": hub.token,
-            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HPCFAIR_CACHE": str(home / "hpcfair"),
-            "HPCFAIR_CONFIG": str(home),
-            "HPCFAIR_QUIET": "1",
-            "HPCFAIR_TOKEN": hub.token,
-            "HPCFAIR_URL": hub.address,
-        }
-        command = [sys.executable, "-m", "benchmarks.clients", verb]
-        done = subprocess.run(
-            [*command, hub.address, repository, argument],
-            env=environment,
-            stdout=subprocess.PIPE,
-            check=True,
-            cwd=servers.ROOT,
-        )
-        return float(done.stdout)
+        return clients.run(verb, hub or self.hub, repository, argument, self.folder)
 
 
 @contextmanager
