@@ -182,9 +182,10 @@ def test_without_a_hub_browsers_get_a_page_and_programs_a_problem(
             _wait_for(port, process)
             page = httpx.get(address, headers={"Accept": "text/html,application/xhtml+xml"})
             problem = httpx.get(f"{address}/api/v1/models")
+            upload = httpx.put(f"{address}/api/v1/blobs/{'0' * 64}", content=bytes(2**21))
         finally:
             process.terminate()
-    assert (page.status_code, problem.status_code) == (503, 503)
+    assert (page.status_code, problem.status_code, upload.status_code) == (503, 503, 503)
     assert page.headers["Content-Type"].startswith("text/html")
     assert 'http-equiv="refresh"' in page.text
     assert problem.headers["Content-Type"] == "application/problem+json"
