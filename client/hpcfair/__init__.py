@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from hpcfair.errors import HpcfairError, HubError
     from hpcfair.fork import Reused
+    from hpcfair.generation import GenerationOptions
     from hpcfair.job import Job, Jobs, WaitingWarning
     from hpcfair.loaded import Loaded
     from hpcfair.loadoptions import LoadOptions
@@ -53,12 +54,12 @@ if TYPE_CHECKING:
     from hpcfair.types import Build, Hits, MLModel, Revision
 
 __all__ = [
-    "Build", "Client", "Composition", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs",
-    "LoadOptions", "Loaded", "MLModel", "ModelImport", "PlainModelWarning", "Prefetch", "Record",
-    "RemoteRun", "Reproduction", "Reused", "Revision", "Signature", "StaleAnswerWarning",
-    "WaitingWarning", "compare", "compose", "import_model", "info", "jobs", "load", "login",
-    "prefetch", "pull", "reproduce", "reuse", "run_on", "save", "search", "targets", "tune",
-    "whoami",
+    "Build", "Client", "Composition", "Config", "GenerationOptions", "Hits", "HpcfairError",
+    "HubError", "Job", "Jobs", "LoadOptions", "Loaded", "MLModel", "ModelImport",
+    "PlainModelWarning", "Prefetch", "Record", "RemoteRun", "Reproduction", "Reused", "Revision",
+    "Signature", "StaleAnswerWarning", "WaitingWarning", "compare", "compose", "import_model",
+    "info", "jobs", "load", "login", "prefetch", "pull", "reproduce", "reuse", "run_on", "save",
+    "search", "targets", "tune", "whoami",
 ]  # fmt: skip
 
 _HOME = {
@@ -68,6 +69,7 @@ _HOME = {
     "default": tuple(name for name in __all__ if name.islower()),
     "errors": ("HpcfairError", "HubError"),
     "fork": ("Reused",),
+    "generation": ("GenerationOptions",),
     "job": ("Job", "Jobs", "WaitingWarning"),
     "loaded": ("Loaded",),
     "loadoptions": ("LoadOptions",),

@@ -8,6 +8,7 @@ from hpcfair import machine
 from hpcfair.batching import Batcher
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.explain import explain
+from hpcfair.generative import Generative
 from hpcfair.record import Record
 from hpcfair.recordaccess import RecordAccess
 from hpcfair.resolution import Resolution
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hpcfair.bench.reproduction import RecordReproduction
 
 
-class Loaded:
+class Loaded(Generative):
     """A loaded model. Thread-safe; concurrent calls are serialised.
 
     Use it as a context manager or call :meth:`close` to release its memory early.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hpcfair.decoder import DecoderInputs
 from hpcfair.errors import NotSupported
 from hpcfair.runtimes.base import Array, TensorInfo
 
@@ -25,14 +26,15 @@ def seeded_inputs(tensors: Sequence[TensorInfo], rows: int) -> dict[str, Array]:
     rng = np.random.default_rng(_SEED)
     # Unnamed dimensions are not one dimension.
     leading = {tensor.shape[0] for tensor in tensors if tensor.shape} - {"?"}
+    dimensions = {size for tensor in tensors for size in tensor.shape if isinstance(size, str)}
+    named = {name: rows if name in leading else _OPEN_SIZE for name in dimensions}
+    if decoder := DecoderInputs.of(tensors):
+        named = decoder.with_mask_length(named)
     arrays = {}
     for tensor in tensors:
         if tensor.dtype in {"string", "bfloat16"}:
             raise NotSupported(f"Input {tensor.name!r} is {tensor.dtype}: no random ones are made.")
-        sizes = [
-            size if isinstance(size, int) else rows if size in leading else _OPEN_SIZE
-            for size in tensor.shape
-        ]
+        sizes = [size if isinstance(size, int) else named[size] for size in tensor.shape]
         if tensor.shape and tensor.shape[0] == "?":
             sizes[0] = rows
         arrays[tensor.name] = _random(rng, tuple(sizes), np.dtype(tensor.dtype))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from hpcfair.typingnames import Self
 
 #: NumPy's types for names that differ.
 _NUMPY = {"string": "U"}
+#: Equal tensors in a row that are counted in texts.
+_MANY = 4
 _NUMBERS = {"bool", "float16", "float32", "float64"}.union(
     f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 )
@@ -34,8 +37,7 @@ class Signature:
         return cls(*sides)
 
     def __str__(self) -> str:
-        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
-        return " -> ".join(sides)
+        return " -> ".join(map(_listed, (self.inputs, self.outputs)))
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Array]:
         """Arguments as validated arrays by input name.
@@ -118,6 +120,15 @@ class Signature:
 
     def _refusal(self, detail: str) -> BadInput:
         return BadInput(detail, f"The model takes {self.inputs_text()}.")
+
+
+def _listed(tensors: Sequence[TensorInfo]) -> str:
+    """Types and shapes of tensors; of many equal ones in a row, such as a cache, their number."""
+    parts: list[str] = []
+    for text, equal in groupby(map(str, tensors)):
+        count = len(list(equal))
+        parts += [f"{count} x {text}"] if count >= _MANY else [text] * count
+    return ", ".join(parts)
 
 
 def _as_array(value: Any, tensor: TensorInfo) -> Array:

@@ -1,5 +1,6 @@
 """Reference of the Python API, from the docstrings of the package's public names."""
 
+import inspect
 import itertools
 import re
 from collections.abc import Iterator
@@ -26,7 +27,8 @@ def _parts() -> Iterator[str]:
     yield from ("## Classes", "")
     for name in classes:
         if name not in problems:
-            yield _directive("autoclass", name, ":members:", ":undoc-members:")
+            methods = [f".. automethod:: {method}" for method in _inherited(getattr(hpcfair, name))]
+            yield _directive("autoclass", name, ":members:", ":undoc-members:", "", *methods)
     yield from ("## Errors and warnings", "")
     yield from (_directive("autoexception", name, ":show-inheritance:") for name in problems)
 
@@ -35,6 +37,14 @@ def _methods() -> Iterator[str]:
     """Public methods of the client, by area, each area in the order of its module."""
     for base in hpcfair.Client.__mro__:
         yield from (name for name in vars(base) if not name.startswith("_"))
+
+
+def _inherited(kind: type) -> Iterator[str]:
+    """Public methods of a class that other classes of the package define."""
+    for base in kind.__mro__[1:]:
+        if base.__module__.startswith("hpcfair."):
+            methods = (name for name, each in vars(base).items() if inspect.isfunction(each))
+            yield from (m for m in methods if not m.startswith("_") and m not in vars(kind))
 
 
 def _directive(kind: str, name: str, *options: str) -> str:
