@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from workers.conversion.architecture import configuration, model_class, read_config
+from workers.conversion.decoder import CachedDecoder, decoder_specs
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.export import export
 from workers.conversion.inputs import InputSpec, arrays_of, long_sizes, specs_of
@@ -22,7 +23,8 @@ def convert(folder: str, out: str) -> dict[str, Any]:
     Returns:
         ``{"architecture", "inputs", "outputs", "dynamic", "deviation", "unused"}``: the class,
         names of tensors and dynamic dimensions, the largest deviation from PyTorch, and keys of
-        weights that the class does not use; or ``{"error": {"code", "detail", "hint"}}``.
+        weights that the class does not use; for a decoder whose cache is left out also
+        ``without_cache``, the reason; or ``{"error": {"code", "detail", "hint"}}``.
     """
     try:
         return _convert(Path(folder), Path(out))
@@ -42,21 +44,30 @@ def _convert(folder: Path, out: Path) -> dict[str, Any]:
     has_code = "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8"))
     kind = model_class(content, has_code=has_code)
     model, unused = load(kind, configuration(kind, content), folder)
+    report: dict[str, Any] = {"architecture": kind.__name__, "unused": unused}
+    if specs := decoder_specs(model):
+        options = {"return_dict": True, "use_cache": True}
+        try:
+            return report | _exported(CachedDecoder(model, list(specs), options), specs, out)
+        except ConversionError as error:
+            # A network that computes every word again is of more use than none.
+            report["without_cache"] = error.detail
     specs = specs_of(model, folder)
-    module = Selected(model, list(specs), _options(model))
+    return report | _exported(Selected(model, list(specs), _options(model)), specs, out)
+
+
+def _exported(module: Selected, specs: Mapping[str, InputSpec], out: Path) -> dict[str, Any]:
+    """Export a module; returns what the report states of its network."""
+    config, name = module.model.config, type(module.model).__name__
     module.outputs = result_names(_results(module, specs))
     if not module.outputs:
-        raise ConversionError(
-            "conversion_failed", f"{kind.__name__} has no tensors as results of one run."
-        )
-    exported = export(kind.__name__, module, specs, model.config, out)
+        raise ConversionError("conversion_failed", f"{name} has no tensors as results of one run.")
+    exported = export(name, module, specs, config, out)
     return {
-        "architecture": kind.__name__,
         "inputs": list(specs),
         "outputs": list(module.outputs),
         "dynamic": list(exported.dynamic),
         "deviation": exported.deviation,
-        "unused": unused,
     }
 
 

@@ -1,8 +1,8 @@
 """Exports a model of transformers to ONNX, with as many dynamic dimensions as it permits."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,22 @@ import torch
 from hpcfair.errors import BadInput
 from hpcfair.exporters.agreement import check_agreement
 from hpcfair.exporters.torch_module import quiet, write_onnx
+from workers.conversion.decoder import CachedDecoder
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
-from workers.conversion.inputs import Array, InputSpec, arrays_of, long_sizes, short_sizes
+from workers.conversion.inputs import (
+    BATCH,
+    Array,
+    InputSpec,
+    Sizes,
+    arrays_of,
+    long_sizes,
+    short_sizes,
+)
 from workers.conversion.wrapper import Selected
 
 NAME = "model.onnx"
-#: Seeds of the inputs by which the network is exported, and of those on which it is compared.
-_EXPORT_SEED, _SEEDS = 0, (1, 2)
-#: Rows of the compared inputs; each comparison runs a single row as well.
-_ROWS = (3, 2)
+#: Seed of the inputs by which the network is exported; those on which it is compared have others.
+_EXPORT_SEED = 0
 #: Paths of files of this machine.
 _TRACES = ("stack_trace", "custom")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
@@ -45,7 +52,8 @@ def export(
     """Write ``model.onnx`` into ``folder``, and compare it with the model.
 
     The batch and the lengths of texts and sounds are dynamic. Where a model does not permit that,
-    lengths are fixed, then the batch, to one row.
+    lengths are fixed, then the batch, to one row. The lengths of a decoder with a cache, which grow
+    with each run, are always dynamic.
 
     Args:
         what: Name of the model's class, for errors.
@@ -53,8 +61,10 @@ def export(
     Raises:
         ConversionError: ``conversion_failed`` with PyTorch's reason, ``conversion_differs``.
     """
-    names = sorted({name for spec in specs.values() for name in spec.axes.values()} - {"batch"})
-    attempts = [{"batch", *names}, {"batch"}, set(names), set()] if names else [{"batch"}, set()]
+    names = sorted({name for spec in specs.values() for name in spec.axes.values()} - {BATCH})
+    attempts = [{BATCH, *names}, {BATCH}, set(names), set()] if names else [{BATCH}, set()]
+    if isinstance(module, CachedDecoder):
+        attempts = [{BATCH, *names}, set(names)]
     first: ConversionError | None = None
     for dynamic in attempts:
         for old in folder.glob(f"{NAME}*"):
@@ -75,7 +85,7 @@ def _write(
     module: Selected, specs: Mapping[str, InputSpec], config: Any, dynamic: set[str], path: Path
 ) -> None:
     # PyTorch specialises sizes 0 and 1; two rows stand for any number.
-    rows = 2 if "batch" in dynamic else 1
+    rows = 2 if BATCH in dynamic else 1
     tensors = _tensors(arrays_of(specs, config, long_sizes(config, rows), _EXPORT_SEED))
     free = torch.export.Dim.AUTO
     shapes = tuple(
@@ -133,18 +143,17 @@ def _compare(
     dynamic: set[str],
     folder: Path,
 ) -> float:
-    """The largest deviation on inputs of two sizes, each with several rows and with one."""
+    """The largest deviation on inputs of several sizes, each with several rows and with one."""
 
     def predict(arrays: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
             return [tensor.numpy() for tensor in module(*_tensors(arrays))]
 
     largest = 0.0
-    has_lengths = bool(dynamic - {"batch"})
-    for seed, rows in zip(_SEEDS, _ROWS, strict=True):
-        sizes = short_sizes if has_lengths and seed == _SEEDS[0] else long_sizes
-        batch = rows if "batch" in dynamic else 1
-        examples = arrays_of(specs, config, sizes(config, batch), seed)
+    has_cache = isinstance(module, CachedDecoder)
+    compared = _compared_sizes(config, dynamic, has_cache=has_cache)
+    for seed, sizes in enumerate(compared, _EXPORT_SEED + 1):
+        examples = arrays_of(specs, config, sizes, seed)
         try:
             largest = max(largest, check_agreement(what, folder / NAME, predict, examples))
         except BadInput as error:
@@ -154,6 +163,18 @@ def _compare(
                 f"{error.detail}",
             ) from error
     return largest
+
+
+def _compared_sizes(config: Any, dynamic: set[str], *, has_cache: bool) -> Iterator[Sizes]:
+    """Sizes of the inputs on which a network is compared; a single row is compared as well."""
+    has_batch = BATCH in dynamic
+    first = short_sizes if dynamic - {BATCH} else long_sizes
+    yield first(config, 3 if has_batch else 1)
+    usual = long_sizes(config, 2 if has_batch else 1)
+    yield usual
+    if has_cache:
+        # One word after the others, as a text is continued.
+        yield replace(usual, words=1)
 
 
 def _tensors(arrays: Iterable[Array]) -> tuple[torch.Tensor, ...]:

@@ -19,17 +19,20 @@ _LONG, _SHORT = 16, 11
 #: Samples of sound, of which networks keep one in some hundreds.
 _SAMPLES_LONG, _SAMPLES_SHORT = 8000, 6400
 _MOST_TOKEN_TYPES = 16
-_BATCH, _WORDS, _ANSWER = "batch", "sequence", "decoder_sequence"
+BATCH, WORDS = "batch", "sequence"
+_ANSWER = "decoder_sequence"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of dynamic dimensions: rows, words, words of a decoder, and samples of sound."""
+    """Sizes of dynamic dimensions: rows, words, words of a decoder, samples of sound, and words in
+    a cache."""
 
     batch: int
     words: int
     answer: int
     samples: int
+    past: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,13 @@ class InputSpec:
 def long_sizes(config: Any, batch: int) -> Sizes:
     """Sizes at which a model is exported."""
     words = min(_LONG, _most_words(config))
-    return Sizes(batch, words, max(3, words // 2), _SAMPLES_LONG)
+    return Sizes(batch, words, max(3, words // 2), _SAMPLES_LONG, words // 2 + 1)
 
 
 def short_sizes(config: Any, batch: int) -> Sizes:
     """Other sizes, at which an export is compared."""
     words = min(_SHORT, max(3, _most_words(config) - 2))
-    return Sizes(batch, words, max(2, words // 3), _SAMPLES_SHORT)
+    return Sizes(batch, words, max(2, words // 3), _SAMPLES_SHORT, 0)
 
 
 def specs_of(model: Any, folder: Path) -> dict[str, InputSpec]:
@@ -103,8 +106,8 @@ def _spec(named: NamedInput) -> InputSpec:
 
     def make(sizes: Sizes, rng: np.random.Generator) -> Array:
         numbers = {
-            _BATCH: sizes.batch,
-            _WORDS: sizes.words,
+            BATCH: sizes.batch,
+            WORDS: sizes.words,
             _ANSWER: sizes.answer,
             "samples": sizes.samples,
             "regions": sizes.answer + 1,
@@ -124,7 +127,7 @@ def _with_choices(spec: InputSpec) -> InputSpec:
 
     return InputSpec(
         make,
-        {0: _BATCH, 1: "choices"} | {axis + 1: name for axis, name in spec.axes.items() if axis},
+        {0: BATCH, 1: "choices"} | {axis + 1: name for axis, name in spec.axes.items() if axis},
     )
 
 
@@ -132,27 +135,33 @@ def arrays_of(specs: Mapping[str, InputSpec], config: Any, sizes: Sizes, seed: i
     """Seeded arrays of all inputs, in their order."""
     rng = np.random.default_rng(seed)
     arrays = {name: spec.make(sizes, rng) for name, spec in specs.items()}
+    has_cache = any(name.startswith("past_key_values") for name in arrays)
     text = config.get_text_config()
-    if "input_ids" in arrays and _count(text, "vocab_size"):
+    if "input_ids" in arrays and _count(text, "vocab_size") and not has_cache:
         _end_texts(arrays, text)
     return list(arrays.values())
+
+
+def token_spec(text: Any) -> InputSpec:
+    """Numbers of words of a text's configuration."""
+    return InputSpec(
+        lambda sizes, rng: _tokens(rng, text, (sizes.batch, sizes.words)), {0: BATCH, 1: WORDS}
+    )
 
 
 def _makers(config: Any, folder: Path) -> dict[str, InputSpec]:
     """Every input that the hub can make for a configuration, by name."""
     text = config.get_text_config()
-    words = {0: _BATCH, 1: _WORDS}
+    words = {0: BATCH, 1: WORDS}
     makers: dict[str, InputSpec] = {}
     if _count(text, "vocab_size"):
-        makers["input_ids"] = InputSpec(
-            lambda sizes, rng: _tokens(rng, text, (sizes.batch, sizes.words)), words
-        )
+        makers["input_ids"] = token_spec(text)
         makers["attention_mask"] = InputSpec(
             lambda sizes, _: np.ones((sizes.batch, sizes.words), np.int64), words
         )
         makers["decoder_input_ids"] = InputSpec(
             lambda sizes, rng: _tokens(rng, text, (sizes.batch, sizes.answer)),
-            {0: _BATCH, 1: _ANSWER},
+            {0: BATCH, 1: _ANSWER},
         )
     types = _count(text, "type_vocab_size")
     if 1 < types <= _MOST_TOKEN_TYPES:
@@ -165,11 +174,11 @@ def _makers(config: Any, folder: Path) -> dict[str, InputSpec]:
             words,
         )
     for name, shape in _fixed(config, folder).items():
-        makers[name] = InputSpec(_normal(shape), {0: _BATCH})
+        makers[name] = InputSpec(_normal(shape), {0: BATCH})
     if "input_values" not in makers:
         makers["input_values"] = InputSpec(
             lambda sizes, rng: _values(rng, (sizes.batch, sizes.samples)),
-            {0: _BATCH, 1: "samples"},
+            {0: BATCH, 1: "samples"},
         )
     return makers
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -31,6 +32,8 @@ _READ = (CONFIG, _INDEX, "preprocessor_config.json")
 #: Bytes of a weight while it is converted, and how many of them are held at a time: by PyTorch, and
 #: by the exporter that serialises them.
 _FLOAT_BYTES, _COPIES = 4, 3
+#: Names of tensors in the log.
+_SHOWN = 5
 
 
 def convert(hub: Hub, settings: DeviceSettings, folder: Path) -> tuple[FileTicket, ...]:
@@ -161,14 +164,21 @@ def _written(out: Path) -> list[Path]:
 def _notes(report: dict[str, Any]) -> list[str]:
     sizes = ", ".join(report["dynamic"]) or "none"
     converted = (
-        f"Converted {report['architecture']} to ONNX: {', '.join(report['inputs'])} to "
-        f"{', '.join(report['outputs'])}; dynamic sizes: {sizes}; largest difference from PyTorch "
+        f"Converted {report['architecture']} to ONNX: {_listed(report['inputs'])} to "
+        f"{_listed(report['outputs'])}; dynamic sizes: {sizes}; largest difference from PyTorch "
         f"{report['deviation']:.1e} of an output's largest value."
     )
     lines = [converted]
+    if reason := report.get("without_cache"):
+        lines.append(f"Without its cache of keys and values, so that it cannot generate: {reason}")
     if unused := report["unused"]:
         lines.append(
             f"{len(unused)} stored weights belong to no part of the class and were left out: "
             f"{', '.join(unused[:5])}."
         )
     return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names of tensors; of a long list, such as a cache, the first and the last ones."""
+    return ", ".join([*names[:_SHOWN], "…", names[-1]] if len(names) > _SHOWN + 2 else names)

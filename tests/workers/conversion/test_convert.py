@@ -4,9 +4,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
+from hpcfair.generation import TokenGenerator
+from hpcfair.runtimes import registry
+from hpcfair.signature import Signature
 from tests.programs import needs
 from tests.workers.conversion.folders import (
     SIZES,
@@ -53,6 +57,29 @@ def test_a_text_model_without_its_pooling_layer_is_loaded_without_it(tmp_path: P
     save(partial(transformers.BertModel, add_pooling_layer=False), config, tmp_path)
     model, unused = load(transformers.BertModel, config, tmp_path)
     assert (model.pooler, unused) == (None, [])
+
+
+def test_a_decoder_with_its_cache_continues_texts_as_the_model_does(tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415  takes seconds
+    import transformers  # noqa: PLC0415
+
+    # Grouped queries, and a window that the texts outgrow.
+    config = transformers.MistralConfig(
+        **SIZES | {"num_hidden_layers": 1}, num_key_value_heads=2, sliding_window=8
+    )
+    save(transformers.MistralForCausalLM, config, tmp_path)
+    report = convert(tmp_path, tmp_path)
+    assert report.get("without_cache") is None
+    lengths = ["past_sequence", "past_sequence + sequence", "sequence"]
+    assert report["dynamic"] == ["batch", *lengths]
+    assert report["outputs"] == ["logits", "present.0.key", "present.0.value"]
+    opened = registry.open("onnxruntime", tmp_path / "model.onnx", {"default": True})
+    signature = Signature(opened.inputs, opened.outputs)
+    generator = TokenGenerator(signature, opened.run, lambda: tmp_path)
+    prompts = np.random.default_rng(0).integers(3, 300, (2, 9))
+    model = transformers.MistralForCausalLM.from_pretrained(tmp_path).eval()
+    expected = model.generate(torch.from_numpy(prompts), max_new_tokens=20, do_sample=False)
+    assert generator.generate(prompts, 20).tolist() == expected.tolist()
 
 
 def refused(folder: Path) -> dict[str, str]:
