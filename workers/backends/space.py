@@ -1,5 +1,6 @@
 """Parts of the search spaces of several backends."""
 
+from hpcfair.decoder import DecoderInputs
 from workers.engine.types import Network
 
 #: Operators of networks that are quantised already.
@@ -66,3 +67,9 @@ def attends(network: Network) -> bool:
 def has_open_dimensions(network: Network) -> bool:
     """Whether an input has a dimension of variable size."""
     return any(isinstance(size, str) for spec in network.inputs for size in spec.shape)
+
+
+def may_fix_dimensions(network: Network) -> bool:
+    """Whether builds for fixed sizes are of use where dimensions are open. The cache of a decoder
+    is longer in each run, so that every run would be of a new size."""
+    return has_open_dimensions(network) and DecoderInputs.of(network.inputs) is None

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hpcfair.decoder import DecoderInputs
 from hpcfair.tickets import GraphFacts, JobTicket
 from workers.device.ports import Hub
 from workers.engine.types import AlternativeFormat, Network, tensor_specs
@@ -20,6 +21,16 @@ def network_of(hub: Hub, graph: GraphFacts, folder: Path) -> Network:
 def formats_of(graph: GraphFacts) -> set[str]:
     """All formats in which the network was published."""
     return {graph.format, *(form["format"] for form in graph.forms)}
+
+
+def kind_of(graph: GraphFacts) -> set[str]:
+    """Facts of a network by which backends refuse it: its formats, and whether it is a decoder."""
+    return formats_of(graph) | ({"decoder"} if is_decoder(graph) else set())
+
+
+def is_decoder(graph: GraphFacts) -> bool:
+    """Whether a network is a decoder with a cache."""
+    return DecoderInputs.of(tensor_specs(graph.signature["inputs"])) is not None
 
 
 def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:

@@ -12,7 +12,7 @@ from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.device.background import progress_of
 from workers.device.errors import JobFailure
-from workers.device.network import formats_of, network_of
+from workers.device.network import formats_of, is_decoder, network_of
 from workers.device.ports import DeviceSettings, Hub
 from workers.device.schedule_store import JobScheduleStore
 from workers.device.toolchain import backends_of, other_machine, versions_of
@@ -49,6 +49,9 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
     if not backends:
         raise JobFailure("invalid", "no_backend", missing[_BACKEND])
     tools = versions_of(here, backends[_BACKEND])
+    if is_decoder(graph):
+        summary = "no schedules: the compiler builds no decoders with a cache"
+        return {"summary": summary, "trials": 0, "improved": 0, "tools": tools}
     with workspace(settings.work, "schedule") as folder:
         hub.progress("fetch", 0, None, "copying the model")
         network = network_of(hub, graph, folder / "model")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hpcfair.decoder import POSITIONS, DecoderInputs
 from workers.engine.ports import Array
 from workers.engine.sizes import MAX_RUN_BYTES, require_run_size, run_bytes
 from workers.engine.types import Network, TensorSpec
@@ -15,6 +16,10 @@ from workers.engine.types import Network, TensorSpec
 OPEN_SIZE = 32
 #: Exclusive upper bound of integers: token ids of every usual table, yet not all equal.
 OPEN_BOUND = 100
+#: Tokens that the cache of a decoder holds when its latency is measured: that of one further token.
+CONTEXT = 128
+#: Exclusive upper bound of positions: the tables of the smallest networks have as many rows.
+_POSITIONS = 32
 
 
 def random_inputs(
@@ -41,26 +46,38 @@ def random_inputs(
 
 def other_sizes(network: Network) -> list[dict[str, int]]:
     """Sizes to check a network at besides :func:`open_sizes`: a batch of two, and odd inner
-    dimensions, for which no kernel is blocked."""
+    dimensions, for which no kernel is blocked; for a decoder with a cache also an empty one."""
     usual = open_sizes(network)
     inner = _inner(network.inputs)
     batches = {name: 2 if usual[name] != 2 else 3 for name in usual.keys() - inner}
     odd = {name: _odd_beside(usual[name]) for name in inner}
-    return [usual | changed for changed in (batches, odd) if changed]
+    decoder = DecoderInputs.of(network.inputs)
+    if decoder is None:
+        return [usual | changed for changed in (batches, odd) if changed]
+    prompt = {decoder.past_length: 0}
+    if isinstance(decoder.sequence, str):
+        prompt[decoder.sequence] = OPEN_SIZE
+    others = [usual | changed for changed in (prompt, batches, odd) if changed]
+    return [decoder.with_mask_length(sizes) for sizes in others]
 
 
 def open_sizes(network: Network) -> dict[str, int]:
     """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
-    batch) and ``OPEN_SIZE`` for the others."""
+    batch) and ``OPEN_SIZE`` for the others; for a decoder with a cache those of one further token
+    after ``CONTEXT`` ones."""
     return sizes_of(network.inputs, network.dimensions)
 
 
 def sizes_of(specs: Sequence[TensorSpec], stated: Mapping[str, int]) -> dict[str, int]:
     """Sizes of the named dimensions of ``specs``, see :func:`open_sizes`; ``stated`` ones apply."""
     named = [size for spec in specs for size in spec.shape if isinstance(size, str)]
-    inner, size = _inner(specs), OPEN_SIZE
+    decoder = DecoderInputs.of(specs)
+    if decoder is not None and isinstance(decoder.sequence, str):
+        stated = {decoder.sequence: 1, **stated}
+    inner, size = _inner(specs), CONTEXT if decoder else OPEN_SIZE
     while True:
         sizes = {name: stated.get(name, size if name in inner else 1) for name in named}
+        sizes = decoder.with_mask_length(sizes) if decoder else sizes
         if size == 1 or run_bytes(specs, sizes) <= MAX_RUN_BYTES:
             return sizes
         size //= 2
@@ -90,6 +107,9 @@ def _random(
 ) -> Array:
     dtype = dtype_of(spec, "random tensors")
     name = spec.name.lower()
+    if spec.name == POSITIONS and DecoderInputs.of(network.inputs):
+        bound = min(network.integer_bounds.get(spec.name, _POSITIONS), _POSITIONS)
+        return np.broadcast_to(np.arange(shape[-1]) % bound, shape).astype(dtype)
     match dtype.kind:
         case "f":
             values = rng.standard_normal(shape).astype(dtype)

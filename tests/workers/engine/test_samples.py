@@ -88,6 +88,36 @@ def test_named_dimensions_get_stated_sizes_else_one_sample_of_moderate_size() ->
     assert random_inputs(stated, 0)["ids"].shape == (2, 5)
 
 
+def decoder_inputs(mask: str) -> tuple[TensorSpec, ...]:
+    """Inputs of a decoder with a cache whose mask has a length of this name."""
+    return (
+        TensorSpec("input_ids", "int64", ("batch", "sequence")),
+        TensorSpec("attention_mask", "int64", ("batch", mask)),
+        TensorSpec("position_ids", "int64", ("batch", "sequence")),
+        TensorSpec("past_key_values.0.key", "float32", ("batch", 2, "past", 4)),
+    )
+
+
+@pytest.mark.parametrize("mask", ["total_sequence_length", "past + sequence", "total"])
+def test_a_decoder_is_checked_on_prompts_and_timed_on_one_token_after_a_cache(mask: str) -> None:
+    tests = make_test_set(taking(*decoder_inputs(mask)), {}, seed=0)
+    shapes = [
+        (
+            inputs["input_ids"].shape,
+            inputs["attention_mask"].shape,
+            inputs["past_key_values.0.key"].shape[2],
+        )
+        for inputs in (tests.timing, *tests.extras)
+    ]
+    assert shapes == [
+        ((1, 1), (1, 129), 128),
+        ((1, 32), (1, 32), 0),
+        ((2, 1), (2, 129), 128),
+        ((1, 3), (1, 130), 127),
+    ]
+    assert tests.extras[0]["position_ids"].tolist() == [[*range(32)]]
+
+
 @pytest.mark.parametrize("dtype", ["string", "bfloat16", "complex64"])
 def test_a_type_without_random_tensors_is_named(dtype: str) -> None:
     with pytest.raises(ValueError, match=f"x: no random tensors of type {dtype}"):

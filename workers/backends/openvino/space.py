@@ -3,7 +3,7 @@
 ::
 
     threads ─ all | half: pinning
-    shapes (networks with dynamic dimensions)
+    shapes (networks with dynamic dimensions that can be fixed)
     artefact ─ onnx | rewritten (networks that may have channel shuffles)
     precision ─ float32
               ├ bfloat16, float16 (processors that support them)
@@ -13,7 +13,7 @@
 
 from workers.backends.space import (
     QUANTISED,
-    has_open_dimensions,
+    may_fix_dimensions,
     may_shuffle_channels,
     takes_float32,
     thread_counts,
@@ -72,7 +72,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
     several = tuple(name for name in threads if name != "one")
     if several:
         parameters["pinning"] = Conditional("threads", several, Flag())
-    if has_open_dimensions(network):
+    if may_fix_dimensions(network):
         parameters["shapes"] = Choice(("dynamic", "static"))
     if may_shuffle_channels(network) and precisions != ("float32",):
         parameters["artefact"] = Choice(("onnx", "rewritten"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair import machine
+from hpcfair.decoder import DecoderInputs
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.tvm import cross
 from workers.backends.tvm.menu import menu_of
@@ -45,6 +46,11 @@ class BaseTvmBackend(BaseBackend):
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
 
         super().require(network, target)
+        if DecoderInputs.of(network.inputs) is not None:
+            raise BackendUnavailable(
+                "Its loops do not run on empty tensors, and the cache of a decoder is empty before "
+                "the first token."
+            )
 
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
