@@ -41,6 +41,12 @@ class Record:
         return float(self.document["statistics"]["candidate"]["throughput_per_s"])
 
     @property
+    def generation(self) -> list[Mapping[str, Any]]:
+        """How fast a decoder generates: for each ``context``, the tokens of the prompt,
+        ``first_token_ns``, ``next_token_ns``, ``tokens_per_s`` and ``runs``; empty for others."""
+        return list(self.document.get("generation", ()))
+
+    @property
     def p50_ns(self) -> float:
         return float(self.document["statistics"]["candidate"]["p50_ns"])
 

@@ -22,6 +22,7 @@ from registry.selectors.fair.former import former_holders
 from registry.selectors.fair.versions import version_list, versions_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get
+from registry.selectors.results.generation import BuildGeneration, generation_of
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 
@@ -47,13 +48,16 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     is_offered = is_model and graph is not None and context["not_runnable"] is None
     panel = speed_panel(request, revision, graph, name) if is_offered else None
     throughput = None
+    generation: list[BuildGeneration] = []
     if panel and panel.comparison:
+        generation = generation_of(graph, panel.comparison)
         throughput = throughput_panel(mlmodel, graph, name, panel.comparison.target.slug)
     readme = markdown.render(readme_of(revision))
     context |= {
         "description": description,
         "panel": panel,
         "throughput": throughput,
+        "generation": generation,
         "ways": ways_of(mlmodel, settings.HUB_URL, name),
         "readme": readme,
         "fact_card": None if readme.html.strip() else _fact_card(description, panel),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hub.pages.examplerun import example_run
 from registry.scenarios import Scenario
 from registry.selectors.results.speed import InputShape
 from registry.states import ToleranceClass
@@ -28,10 +29,6 @@ EXTRAS = {
 }
 #: The runtime of the published network.
 PLAIN_RUNTIME = "onnxruntime"
-_NUMPY_TYPES = frozenset(
-    {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
-    | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
-)
 _MANY = ("for y in m.map([x, x]):  # any number of samples", "    print(y)")
 
 
@@ -80,8 +77,9 @@ def load(
     if scenario != Scenario.SINGLE_STREAM:
         options.append(f"scenario={_quoted(scenario)}")
     call = f"m = hpcfair.load({', '.join(options)})"
-    run = _run(inputs, _MANY if scenario == Scenario.OFFLINE else ("y = m(x)",))
-    lines = ["import hpcfair", *(["import numpy as np"] if run else []), "", call, *run]
+    run = example_run(inputs, _MANY if scenario == Scenario.OFFLINE else ("y = m(x)",))
+    numpy = ["import numpy as np"] if any("np." in line for line in run) else []
+    lines = ["import hpcfair", *numpy, "", call, *run]
     lines.append("print(m.explain())  # what was loaded, and why")
     return [
         Snippet("Terminal", "sh", _lines(*setup(hub_url, runtime, sign_in=sign_in))),
@@ -229,25 +227,6 @@ def git(clone_url: str) -> list[Snippet]:
 def _endpoint(hub_url: str, package: str, *, sign_in: bool) -> list[str]:
     lines = [f"pip install {package}", f"export HF_ENDPOINT={shlex.quote(hub_url)}"]
     return [*lines, "hf auth login"] if sign_in else lines
-
-
-def _run(inputs: Sequence[InputShape], call: Sequence[str]) -> list[str]:
-    """Lines that ``call`` the model on zeros; none where NumPy lacks a type."""
-    arrays = [_zeros(one) for one in inputs]
-    if not arrays or None in arrays:
-        return []
-    if len(arrays) == 1:
-        return [f"x = {arrays[0]}  # your data", *call]
-    pairs = zip(inputs, arrays, strict=True)
-    items = [f"    {_quoted(one.name)}: {array}," for one, array in pairs]
-    return ["x = {  # your data", *items, "}", *call]
-
-
-def _zeros(one: InputShape) -> str | None:
-    if one.dtype == "string":
-        return f'np.full({one.shape}, "")'
-    dtype = one.dtype.replace("bool", "bool_")
-    return f"np.zeros({one.shape}, np.{dtype})" if one.dtype in _NUMPY_TYPES else None
 
 
 def _quoted(text: str) -> str:

@@ -16,7 +16,7 @@ from hub.templatetags.figures import latency
 from registry.selectors.people.usertarget import usertargets_of
 from registry.selectors.results.comparison import TargetComparison, comparisons_of, inputs_of
 from registry.selectors.results.inconclusive import inconclusive_classes, probable_gains
-from registry.selectors.results.speed import InputShape, batch_of
+from registry.selectors.results.speed import InputShape, batch_of, context_of
 from registry.states import ToleranceClass
 from registry.tables import Build, Graph, MLModel, Revision
 
@@ -185,8 +185,10 @@ def _best_gain(comparison: TargetComparison) -> str:
 
 
 def _words(build: Build, inputs: Sequence[InputShape], graph: Graph) -> BuildWords:
-    batch = batch_of(inputs, graph.signature["inputs"])
+    batch, context = batch_of(inputs, graph.signature["inputs"]), context_of(inputs)
     shapes = ", ".join(map(str, inputs))
+    if context is not None:
+        shapes = f"a further token after {context}"
     return BuildWords(
         build=build,
         speed="the default" if build.is_baseline else speedwords.speed(build.ratio),

@@ -13,7 +13,7 @@ from workers.device.background import progress_of
 from workers.device.best import profiled_results
 from workers.device.budget import search_seconds
 from workers.device.errors import JobFailure
-from workers.device.network import formats_of, network_of
+from workers.device.network import formats_of, kind_of, network_of
 from workers.device.pass_store import pass_portfolio
 from workers.device.ports import DeviceSettings, Hub, JobDevice
 from workers.device.profile import profile_winners
@@ -25,6 +25,7 @@ from workers.device.toolchain import backends_of, other_machine, versions_of
 from workers.device.trial_store import JobTrialStore
 from workers.device.usable import faults_of
 from workers.device.workspace import workspace
+from workers.engine.generation import with_generation
 from workers.engine.ports import Backend
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.search_result import SearchResult
@@ -81,7 +82,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
         scratch.mkdir()
         counters = counters_of(here.spec) if here.runner is None else ()
         with settings.device(search, backends, scratch, counters, other_machine(here)) as device:
-            search = _without_faulty(hub, search, device, toolchain, formats_of(graph))
+            search = _without_faulty(hub, search, device, toolchain, kind_of(graph))
             store = JobTrialStore(hub, key, repeated)
 
             def show(interim: SearchResult) -> None:
@@ -98,6 +99,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
                 on_interim_result=show if first else None,
             )
             _write_notes(hub, device, result)
+            result = with_generation(result, search.network, device)
             isolation = device.isolation or "none"
             summary = publish(hub, here, search, key, result, isolation, repeated=repeated)
             # A repetition publishes no baseline.
@@ -152,11 +154,11 @@ def _without_faulty(
     search: TuningRequest,
     device: JobDevice,
     toolchain: dict[str, dict[str, str]],
-    formats: Collection[str],
+    kind: Collection[str],
 ) -> TuningRequest:
     """The search without backends that cannot work here; the job's log has each reason once."""
     names = dict.fromkeys([search.reference_backend, *search.backends])
-    faults = faults_of(device, names, toolchain, formats)
+    faults = faults_of(device, names, toolchain, kind)
     for name, fault in faults.items():
         message = f"Backend {name} is left out: {fault}"[:_MAX_NOTE]
         hub.write("note", message=message)

@@ -17,7 +17,7 @@ from workers.engine.numerics import OutputCheck
 from workers.engine.repetition import measure_on_level
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.trials import Measurement, Trial
-from workers.engine.types import BuildResult
+from workers.engine.types import BuildResult, GenerationTiming
 
 #: Rounds in each fresh process. Builds differ more between processes than within one, so many
 #: short processes give a narrower interval than few long ones.
@@ -28,12 +28,16 @@ FEWEST_PROCESSES = 3
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedResult:
-    """A build measured in fresh processes: the result that is published."""
+    """A build measured in fresh processes: the result that is published.
+
+    ``generation`` is of decoders with a cache only, see :mod:`workers.engine.generation`.
+    """
 
     trial: Trial
     build: BuildResult
     measurement: Measurement
     output_check: OutputCheck
+    generation: tuple[GenerationTiming, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

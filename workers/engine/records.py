@@ -80,6 +80,7 @@ def bench_record(
             peak_rss_bytes=build.peak_rss_bytes,
         ),
         **_memory(measurement),
+        **_generation(confirmed),
         **({"energy": measurement.energy} if measurement.energy else {}),
         "correctness": _correctness(request, result, confirmed),
         "quality": _quality(measurement),
@@ -233,3 +234,8 @@ def _quality(measurement: Measurement) -> dict[str, Any]:
 def _memory(measurement: Measurement) -> dict[str, Any]:
     peak = measurement.peak_rss_bytes
     return {} if peak is None else {"memory": {"peak_rss_bytes": peak}}
+
+
+def _generation(confirmed: ConfirmedResult) -> dict[str, Any]:
+    timings = [timing.to_json() for timing in confirmed.generation]
+    return {"generation": timings} if timings else {}

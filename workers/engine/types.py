@@ -216,3 +216,30 @@ class BuildResult:
     toolchain: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationTiming:
+    """How fast a build generates after a prompt.
+
+    Attributes:
+        context: Tokens of the prompt.
+        first_token_ns: Median time of the run that computes the prompt.
+        next_token_ns: Median time of the run for one further token after it.
+        runs: Timed runs of each.
+    """
+
+    context: int
+    first_token_ns: float
+    next_token_ns: float
+    runs: int
+
+    def to_json(self) -> dict[str, float]:
+        """An entry of ``generation`` of a benchmark record."""
+        return {
+            "context": self.context,
+            "first_token_ns": self.first_token_ns,
+            "next_token_ns": self.next_token_ns,
+            "tokens_per_s": 1e9 / self.next_token_ns,
+            "runs": self.runs,
+        }

@@ -105,6 +105,45 @@ def transformer(seed: int = 0) -> onnx.ModelProto:
     return _model(nodes, weights, [("ids", ["N", "S"])], [("scores", ["N", 10])], TensorProto.INT64)
 
 
+def decoder(seed: int = 0) -> onnx.ModelProto:
+    """A decoder with a cache of 20 tokens, with the names of :mod:`hpcfair.decoder`: one layer of
+    attention whose keys are its values."""
+    weights = _Weights(seed)
+    table = weights.random("table", 20, 8, fan_in=8)
+    one, both = weights.add("one", np.array([1])), weights.add("both", np.array([1, 2]))
+    least = weights.add("least", np.array(-1e4))
+    past, present = "past_key_values.0.key", "present.0.key"
+    nodes = [
+        helper.make_node("Gather", [table, "input_ids"], ["words"]),
+        helper.make_node("Unsqueeze", ["words", one], ["new"]),
+        helper.make_node("Concat", [past, "new"], [present], axis=2),
+        helper.make_node("Transpose", [present], ["turned"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["new", "turned"], ["scores"]),
+        helper.make_node("Cast", ["attention_mask"], ["kept"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["kept", both], ["spread"]),
+        helper.make_node("Sub", ["spread", "unit"], ["left"]),
+        helper.make_node("Mul", ["left", least], ["hidden"]),
+        helper.make_node("Sub", ["scores", "hidden"], ["masked"]),
+        helper.make_node("Softmax", ["masked"], ["weights"], axis=-1),
+        helper.make_node("MatMul", ["weights", present], ["heads"]),
+        helper.make_node("Squeeze", ["heads", one], ["mixed"]),
+        helper.make_node("MatMul", ["mixed", weights.random("head", 8, 20, fan_in=8)], ["logits"]),
+    ]
+    weights.add("unit", np.array(1.0))
+    integers: list[_Tensor] = [
+        ("input_ids", ["batch", "sequence"]),
+        ("attention_mask", ["batch", "total"]),
+    ]
+    cache = [helper.make_tensor_value_info(past, TensorProto.FLOAT, ["batch", 1, "past", 8])]
+    outputs: list[_Tensor] = [
+        ("logits", ["batch", "sequence", 20]),
+        (present, ["batch", 1, "total", 8]),
+    ]
+    model = _model(nodes, weights, integers, outputs, TensorProto.INT64)
+    model.graph.input.extend(cache)
+    return model
+
+
 def labelled(seed: int = 0) -> onnx.ModelProto:
     """``float32[N,8] -> float32[N,3], int64[N]``: scores, and the class of the largest."""
     weights = _Weights(seed)

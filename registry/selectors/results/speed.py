@@ -8,6 +8,9 @@ from hpcfair.choice import best_of_each_class
 from hpcfair.outputlimits import BuildFacts
 from registry.states import ToleranceClass
 
+#: Dimensions of a decoder's cache: batch, heads, tokens, size.
+_CACHE_RANK = 4
+
 
 @dataclass(frozen=True, slots=True)
 class InputShape:
@@ -41,6 +44,13 @@ def classes_without_offer(builds: Collection[BuildFacts]) -> list[ToleranceClass
     offered = {build.tolerance for build in offers_of(builds)}
     published = {build.tolerance for build in builds}
     return [tolerance for tolerance in ToleranceClass if tolerance in published - offered]
+
+
+def context_of(inputs: Sequence[InputShape]) -> int | None:
+    """Tokens in the cache of a decoder in a measurement, for which a run computes further ones;
+    ``None`` of other networks."""
+    cache = (one.shape for one in inputs if one.name.startswith("past_key_values."))
+    return next((shape[2] for shape in cache if len(shape) == _CACHE_RANK), None)
 
 
 def batch_of(inputs: Sequence[InputShape], declared: Sequence[Mapping[str, Any]]) -> int | None:

@@ -74,6 +74,14 @@ def test_reproducing_needs_the_default_extra() -> None:
     assert command == "hpcfair reproduce lab/galaxy-cnn --revision v1"
 
 
+def test_a_decoder_generates() -> None:
+    cache = InputShape("past_key_values.0.key", "float32", (1, 2, 128, 8))
+    ids = InputShape("input_ids", "int64", (1, 1))
+    _, python = snippets.load(HUB, "lab/words", inputs=[ids, cache])
+    assert "m.generate([1, 2, 3], 20)" in python.text
+    assert "numpy" not in python.text
+
+
 def test_several_inputs_are_passed_by_name() -> None:
     mask = InputShape("attention mask", "int64", (1, 8))
     _, python = snippets.load(HUB, "lab/words", inputs=[X, mask])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from django.test import Client
 from onnx import TensorProto, helper
 
 from hpcfair.choice import LoadRequest
@@ -28,11 +29,13 @@ from registry.tables import (
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from workers.backends.registry import available
 from workers.device import tune
+from workers.engine import generation
 from workers.engine.requests import SearchBudget
 from workers.fleet.probe import ThisMachine
 from workers.jobs import run
 from workers.jobs.device import register
 from workers.jobs.hub import RegistryHub
+from workers.testing import networks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -83,6 +86,27 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[set[tuple[str, bool]]]:
 
     monkeypatch.setattr(tune, "publish", watched)
     return steps
+
+
+def test_builds_of_a_decoder_are_timed_as_they_generate(
+    alice: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "_SECONDS", 0.01)
+    revision = publish(alice, networks.decoder().SerializeToString())
+    here = register()
+    run.drain([JobKind.TUNE], here=here)
+    job = Job.objects.filter(kind=JobKind.TUNE).earliest("id")
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
+    document = baseline.record.document
+    shapes = {one["name"]: one["shape"] for one in document["identity"]["inputs"]}
+    assert (shapes["input_ids"], shapes["attention_mask"]) == ([1, 1], [1, 129])
+    # An empty cache, two rows and odd lengths.
+    assert document["correctness"]["sizes"] == 3
+    assert [one["context"] for one in document["generation"]] == [128, 512]
+    page = client.get(f"/alice/net?revision={revision.oid}").content.decode()
+    assert "first token" in page
+    assert "a further token after 128" in page
 
 
 def test_a_search_ends_in_builds_that_a_machine_can_load_and_a_second_replaces_them(
