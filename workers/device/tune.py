@@ -90,13 +90,9 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
 
             # Confirmed builds of an earlier search stay published until those of this one.
             first = repeated is None and not hub.read("has_confirmed_builds")
+            report, progress = show if first else None, progress_of(hub)
             result = tune(
-                search,
-                backends,
-                device,
-                store,
-                progress=progress_of(hub),
-                on_interim_result=show if first else None,
+                search, backends, device, store, progress=progress, on_interim_result=report
             )
             _write_notes(hub, device, result)
             result = with_generation(result, search.network, device)

@@ -1,6 +1,7 @@
 """Tune jobs through the real engine: child processes, ONNX Runtime, records, builds."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,9 @@ def test_builds_of_a_decoder_are_timed_as_they_generate(
     alice: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generation, "_SECONDS", 0.01)
+    few = tune.SearchBudget
+    one = partial(replace, trials=1, confirmation_processes=1)
+    monkeypatch.setattr(tune, "SearchBudget", lambda **given: one(few(**given)))
     revision = publish(alice, networks.decoder().SerializeToString())
     here = register()
     run.drain([JobKind.TUNE], here=here)
