@@ -192,6 +192,8 @@ def declare(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
         metadata.EntryPoint(name, path, registry.ENTRY_POINTS) for name, path in points.items()
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda **_: declared)
+    # What is installed is remembered until a folder of the import path changes.
+    monkeypatch.setattr(registry, "_installed", registry._installed.__wrapped__)
 
 
 def test_another_package_adds_a_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import cast
@@ -135,7 +136,16 @@ def open_isolated(name: str, path: Path, options: Options) -> Runtime:
 
 
 def installed() -> dict[str, str]:
-    """Version of each installed runtime by name; imports no runtime."""
+    """Version of each installed runtime by name; imports no runtime.
+
+    Reading the metadata of all packages takes as long as opening a small model, so that the result
+    is kept until a folder of the import path changes.
+    """
+    return dict(_installed(tuple((entry, _changed_at(entry)) for entry in sys.path)))
+
+
+@lru_cache(maxsize=1)
+def _installed(_: tuple[tuple[str, int], ...]) -> dict[str, str]:
     versions = {}
     for name, entry in entries().items():
         try:
@@ -143,3 +153,10 @@ def installed() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def _changed_at(folder: str) -> int:
+    try:
+        return Path(folder or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
