@@ -13,14 +13,14 @@ from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.commands.run import MinAccuracy, Name, Revision, Tolerated, limits_of, load_model
 from hpcfair.explain import latency_text, ratio_text
 
-app = typer.Typer(no_args_is_help=True, help="Benchmark records: read and repeated.")
+app = typer.Typer(no_args_is_help=True, help="List, show and repeat benchmark records.")
 RecordId = Annotated[str, typer.Argument(help="Id of a record, 64 hexadecimal digits.")]
 
 
 @app.command("list")
 def list_(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="namespace/name")] = None,
+    name: Annotated[str | None, typer.Argument(help="Only records of this model.")] = None,
     target: Annotated[str | None, typer.Option(help="Only records of this target.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Records to show at most.")] = 30,
     as_json: Json = False,
@@ -78,7 +78,9 @@ def server(
     context: typer.Context,
     name: Name,
     bound_ms: Annotated[float, typer.Option(min=0.001, help="Bound of the 99th percentile.")],
-    samples: Annotated[int, typer.Option(min=100, help="Of each rate that is tried.")] = 1000,
+    samples: Annotated[
+        int, typer.Option(min=100, help="Samples of each rate that is tried.")
+    ] = 1000,
     revision: Revision = None,
     tolerance: Tolerated = None,
     min_accuracy: MinAccuracy = None,

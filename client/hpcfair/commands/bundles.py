@@ -17,16 +17,18 @@ from hpcfair.scenarios import SCENARIOS, SINGLE_STREAM
 Option = typer.Option
 
 
-Output = Annotated[Path, Option("--output", "-o", help="x.hpcfair, or x.oci: a folder.")]
+Output = Annotated[
+    Path, Option("--output", "-o", help="File x.hpcfair, or folder x.oci: an OCI image layout.")
+]
 Targets = Annotated[
-    list[str] | None, Option(help="Of the builds; else this machine's. May be given several times.")
+    list[str] | None, Option(help="Target of builds; default: this machine's. May be repeated.")
 ]
 Tolerances = Annotated[
     list[str] | None,
-    Option(help=f"Of {', '.join(TOLERANCES)}; else exact. May be given several times."),
+    Option(help=f"Class of builds: {', '.join(TOLERANCES)}; default: exact. May be repeated."),
 ]
 Scenarios = Annotated[
-    list[str] | None, Option(help=f"Of {', '.join(SCENARIOS)}. May be given several times.")
+    list[str] | None, Option(help=f"Scenario: {', '.join(SCENARIOS)}. May be repeated.")
 ]
 Weights = Annotated[
     bool, Option("--weights/--no-weights", help="Whether to pack the published network, too.")

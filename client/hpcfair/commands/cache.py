@@ -10,7 +10,9 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say, size
 from hpcfair.errors import NotFound
 
-app = typer.Typer(no_args_is_help=True, help="The files kept on this machine.")
+app = typer.Typer(
+    no_args_is_help=True, help="Show, verify and clean up the files kept on this machine."
+)
 
 #: Exit status if a cached file was damaged.
 DAMAGED = 1
@@ -45,7 +47,9 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 @app.command()
 def prune(
     context: typer.Context,
-    days: Annotated[float, typer.Option(min=0, help="Remove what was unused for so long.")] = 30,
+    days: Annotated[
+        float, typer.Option(min=0, help="Days without use after which it is removed.")
+    ] = 30,
     as_json: Json = False,
 ) -> None:
     """Remove what was not used recently. It is downloaded again when needed."""

@@ -18,24 +18,28 @@ _AGAIN = {None: "not run yet", True: "reproduced", False: "not reproduced"}
 
 
 _Text = str | None
-_Task = Annotated[_Text, Option(help="Such as image-classification.")]
-_License = Annotated[_Text, Option(help="SPDX id, such as apache-2.0.")]
-_Library = Annotated[_Text, Option(help="What the model was made with.")]
-_Tag = Annotated[_Text, Option(help="Of the card.")]
+_Task = Annotated[_Text, Option(help="Task, such as image-classification.")]
+_License = Annotated[_Text, Option(help="License by SPDX id, such as apache-2.0.")]
+_Library = Annotated[_Text, Option(help="Library that the model was made with.")]
+_Tag = Annotated[_Text, Option(help="Tag of the card.")]
 _Class = Annotated[_Text, Option("--class", help="Architecture class, such as residual-cnn.")]
-_By = Annotated[_Text, Option(help="Person or organisation.")]
-_Signature = Annotated[_Text, Option(help="Such as 'float32[N,3,64,64] -> float32[N,10]'.")]
-_Target = Annotated[_Text, Option(help="Has a build for this hardware; auto is this machine's.")]
-_Tolerance = Annotated[_Text, Option(help="Class of the numbers of builds, such as int8.")]
-_Latency = Annotated[_Text, Option(help="Of the best build, such as '<5ms'.")]
-_Gain = Annotated[_Text, Option(help="Times as fast as the runtime's defaults, such as '>2'.")]
-_Accuracy = Annotated[_Text, Option(help="Of the best build, such as '>0.95'.")]
+_By = Annotated[_Text, Option(help="Person or organisation that owns the model.")]
+_Signature = Annotated[
+    _Text, Option(help="Inputs and outputs, such as 'float32[N,3,64,64] -> float32[N,10]'.")
+]
+_Target = Annotated[
+    _Text, Option(help="Only with a build for this target; auto is this machine's.")
+]
+_Tolerance = Annotated[_Text, Option(help="Tolerance class of the builds, such as int8.")]
+_Latency = Annotated[_Text, Option(help="Latency of the best build, such as '<5ms'.")]
+_Gain = Annotated[_Text, Option(help="How many times as fast as the defaults, such as '>2'.")]
+_Accuracy = Annotated[_Text, Option(help="Accuracy of the best build, such as '>0.95'.")]
 _Throughput = Annotated[_Text, Option(help="Samples per second, offline, such as '>500'.")]
-_Parameters = Annotated[_Text, Option(help="Such as '<10M'.")]
-_Size = Annotated[_Text, Option(help="Of the files, such as '<100MB'.")]
+_Parameters = Annotated[_Text, Option(help="Number of parameters, such as '<10M'.")]
+_Size = Annotated[_Text, Option(help="Size of the files, such as '<100MB'.")]
 _Fair = Annotated[_Text, Option(help="FAIR score in percent, such as '>80'.")]
-_Similar = Annotated[_Text, Option("--similar", "--similar-to", help="Built like this model.")]
-_Sort = Annotated[_Text, Option(help=f"One of {', '.join(get_args(Sort))}.")]
+_Similar = Annotated[_Text, Option("--similar", "--similar-to", help="Models built like this one.")]
+_Sort = Annotated[_Text, Option(help=f"Order, one of {', '.join(get_args(Sort))}.")]
 
 
 def search(
@@ -62,7 +66,7 @@ def search(
     limit: Annotated[int, Option(min=1, help="Models to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
-    """Search for models."""
+    """Search for models by words and facts."""
     filters: dict[str, Any] = {
         "task": task,
         "license": license,

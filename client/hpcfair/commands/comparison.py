@@ -15,9 +15,12 @@ Option = typer.Option
 def compare(
     context: typer.Context,
     models: Annotated[
-        list[str] | None, typer.Argument(help="namespace/name, or namespace/name@revision")
+        list[str] | None,
+        typer.Argument(help="Models, as namespace/name or namespace/name@revision."),
     ] = None,
-    build: Annotated[list[str] | None, Option(help="UUID of a build.")] = None,
+    build: Annotated[
+        list[str] | None, Option(help="Id of a build. May be given several times.")
+    ] = None,
     target: Annotated[list[str] | None, Option(help="Only this target.")] = None,
     backend: Annotated[list[str] | None, Option(help="Only this backend.")] = None,
     tolerance: Annotated[list[str] | None, Option(help="Only this tolerance class.")] = None,

@@ -12,7 +12,9 @@ from hpcfair.device import Device, DeviceState
 Name = Annotated[str, typer.Argument(help="Name of the device.")]
 Reason = Annotated[str, typer.Option(help="Reason, shown on its page and in the audit log.")]
 
-app = typer.Typer(no_args_is_help=True, help="The machines that work for the hub.")
+app = typer.Typer(
+    no_args_is_help=True, help="List the machines that work for the hub, and change their state."
+)
 
 
 @app.command("list")

@@ -34,7 +34,9 @@ Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 def pull(
     context: typer.Context,
     name: Pulled,
-    folder: Annotated[Path | None, typer.Argument(help="Where to; else ./<name>.")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder to write; default: ./<name>.")
+    ] = None,
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
@@ -58,13 +60,17 @@ def push(
     ] = None,
     title: Annotated[str | None, Option(help="Title of the card.")] = None,
     description: Annotated[str | None, Option(help="First paragraph of a new card.")] = None,
-    task: Annotated[str | None, Option(help="Such as image-classification.")] = None,
-    tag: Annotated[list[str] | None, Option(help="May be given several times.")] = None,
-    message: Annotated[str, Option("--message", "-m", help="What changed.")] = "",
-    branch: Annotated[str, Option(help="Created if it does not exist.")] = "main",
+    task: Annotated[str | None, Option(help="Task, such as image-classification.")] = None,
+    tag: Annotated[
+        list[str] | None, Option(help="Tag of the card. May be given several times.")
+    ] = None,
+    message: Annotated[str, Option("--message", "-m", help="What changed, for the history.")] = "",
+    branch: Annotated[str, Option(help="Branch; created if it does not exist.")] = "main",
     private: Annotated[
         bool | None,
-        Option("--private/--public", help="If the model is new; by default as its owner has set."),
+        Option(
+            "--private/--public", help="Visibility of a new model; by default as its owner has set."
+        ),
     ] = None,
     wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
     as_json: Json = False,

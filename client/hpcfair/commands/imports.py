@@ -19,13 +19,17 @@ def import_model(
         ),
     ],
     name: Annotated[
-        str | None, typer.Argument(help="namespace/name; else <account>/<name at the origin>.")
+        str | None,
+        typer.Argument(help="namespace/name here; default: your account, and its name there."),
     ] = None,
-    license: Annotated[str | None, Option(help="If the card at the origin states none.")] = None,
+    license: Annotated[
+        str | None, Option(help="License, if the card at the origin has none.")
+    ] = None,
     private: Annotated[
         bool | None,
         Option(
-            "--private/--public", help="Else private unless its license lets anyone pass it on."
+            "--private/--public",
+            help="Visibility; default: private, unless its license lets anyone pass it on.",
         ),
     ] = None,
     overwrite: Annotated[

@@ -14,14 +14,14 @@ from hpcfair.job import Job
 Option = typer.Option
 Uuid = Annotated[str, typer.Argument(help="Id of the job.")]
 
-app = typer.Typer(no_args_is_help=True, help="Work on the hub: listed, watched, cancelled.")
+app = typer.Typer(no_args_is_help=True, help="List, watch and cancel work on the hub.")
 
 
 def tune(
     context: typer.Context,
     name: Name,
     target: Annotated[
-        list[str] | None, Option(help="Kind of hardware; several times for several.")
+        list[str] | None, Option(help="Target; default: all. May be given several times.")
     ] = None,
     budget: Annotated[str | None, Option(help="Search time, such as 10min.")] = None,
     revision: Annotated[str | None, Option(help="Branch, tag or commit id.")] = None,
@@ -46,11 +46,11 @@ def list_(
     context: typer.Context,
     model: Annotated[str | None, Option(help="Only jobs of this model.")] = None,
     state: Annotated[
-        str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
+        str | None, Option(help="State: queued, leased, succeeded, failed or cancelled.")
     ] = None,
     kind: Annotated[
         str | None,
-        Option(help="Such as inspect, tune, schedule, ablate or run."),
+        Option(help="Kind, such as inspect, tune, schedule, ablate or run."),
     ] = None,
     target: Annotated[str | None, Option(help="Only jobs for this target.")] = None,
     limit: Annotated[int, Option(min=1, help="Jobs to show at most.")] = 30,

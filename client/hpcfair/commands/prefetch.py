@@ -26,13 +26,11 @@ def prefetch(
     name: Name,
     target: Annotated[
         list[str] | None,
-        Option(help="Of the other machine; else this machine's. May be given several times."),
+        Option(help="Target of the machines; default: this machine's. May be repeated."),
     ] = None,
     runtime: Annotated[
         list[str] | None,
-        Option(
-            help="That it has, such as onnxruntime; else those installed here. May be repeated."
-        ),
+        Option(help="Runtime that they have; default: those installed here. May be repeated."),
     ] = None,
     revision: Revision = None,
     tolerance: Tolerated = None,

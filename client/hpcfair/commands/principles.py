@@ -14,9 +14,9 @@ Option = typer.Option
 def principles(
     context: typer.Context,
     status: Annotated[
-        str | None, Option(help="published, weakened, withdrawn or examined.")
+        str | None, Option(help="Status: published, weakened, withdrawn or examined.")
     ] = None,
-    operator: Annotated[str | None, Option(help="Such as conv2d_nhwc.")] = None,
+    operator: Annotated[str | None, Option(help="Operator, such as conv2d_nhwc.")] = None,
     as_json: Json = False,
 ) -> None:
     """List what fast schedules of each operator share."""
@@ -33,7 +33,7 @@ def principles(
 def ablate(
     context: typer.Context,
     workload: Annotated[str, typer.Argument(help="Id of an operator workload.")],
-    budget: Annotated[str | None, Option(help="Time, such as 1min.")] = None,
+    budget: Annotated[str | None, Option(help="Time for measuring, such as 1min.")] = None,
     wait: Annotated[bool, Option(help="Wait for the end, and show the result.")] = True,
     as_json: Json = False,
 ) -> None:

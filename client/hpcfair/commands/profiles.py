@@ -12,7 +12,7 @@ from hpcfair.importedprofile import ImportedProfile
 
 Option = typer.Option
 app = typer.Typer(
-    no_args_is_help=True, help="Profiles that other tools measured, matched to a model's network."
+    no_args_is_help=True, help="Import profiles that other tools measured, matched to a network."
 )
 
 
@@ -27,7 +27,9 @@ def import_profile(
     ] = "",
     details: Annotated[Path | None, Option(help="Second file: trtexec --exportLayerInfo.")] = None,
     tool_version: Annotated[str, Option(help="Version of the tool.")] = "",
-    environment: Annotated[str, Option(help="Driver, clocks, threads, batch.")] = "",
+    environment: Annotated[
+        str, Option(help="How it was measured: driver, clocks, threads, batch.")
+    ] = "",
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:

@@ -30,7 +30,9 @@ Name = Annotated[
         callback=remember_name,
     ),
 ]
-Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
+Revision = Annotated[
+    str | None, Option(help="Branch, tag or commit id; default: the default branch.")
+]
 Target = Annotated[
     str, Option(help="auto, another target this machine can run, or none for the plain model.")
 ]
@@ -72,7 +74,9 @@ def load(
     tolerance: Tolerated = None,
     min_accuracy: MinAccuracy = None,
     scenario: ScenarioName = SINGLE_STREAM,
-    verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
+    verify: Annotated[
+        bool, Option("--verify", help="Hash all files again, and ask the hub in any case.")
+    ] = False,
     signed: Signed = None,
     isolated: Isolated = False,
     as_json: Json = False,

@@ -8,7 +8,7 @@ from hpcfair import machine
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say
 
-app = typer.Typer(help="Kinds of hardware that the hub tunes for.")
+app = typer.Typer(help="List the targets that the hub tunes for, or describe this machine.")
 
 
 @app.callback(invoke_without_command=True)

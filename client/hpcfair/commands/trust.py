@@ -28,7 +28,8 @@ def trust(
         str | None, typer.Argument(help="Id of the hub's key, as its operators told you.")
     ] = None,
     bundle: Annotated[
-        Path | None, typer.Option(help="Of the hub that this model bundle was made from.")
+        Path | None,
+        typer.Option(help="Model bundle, for the key of the hub that it was made from."),
     ] = None,
     as_json: Json = False,
 ) -> None:

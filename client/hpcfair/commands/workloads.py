@@ -16,8 +16,10 @@ def workloads(
     workload: Annotated[
         str | None, typer.Argument(help="Id of a workload, to list its fastest trials.")
     ] = None,
-    target: Annotated[str | None, Option(help="Kind of hardware.")] = None,
-    operator: Annotated[str | None, Option(help="Part of a name, such as conv2d.")] = None,
+    target: Annotated[str | None, Option(help="Only workloads of this target.")] = None,
+    operator: Annotated[
+        str | None, Option(help="Part of the operator's name, such as conv2d.")
+    ] = None,
     limit: Annotated[int, Option(min=1, help="Rows to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
