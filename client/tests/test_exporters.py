@@ -9,8 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from hpcfair.errors import BadInput, MissingPackage, UnsafePath
+from hpcfair.errors import BadInput, InvalidModelFile, MissingPackage, UnsafePath
 from hpcfair.exporters import frames, registry
+from hpcfair.exporters.naming import rename
 from hpcfair.exporters.registry import Exporter, export
 from hpcfair.runtimes import registry as runtimes
 
@@ -75,6 +76,30 @@ def test_a_file_that_is_not_onnx_is_left_to_the_hub_to_judge(tmp_path: Path, scr
     assert export(str(path), None, scratch).files == {"model.onnx": path}
 
 
+def test_a_file_of_weights_is_refused_with_what_to_save_instead(
+    tmp_path: Path, scratch: Path
+) -> None:
+    path = tmp_path / "classifier.keras"
+    path.write_bytes(b"PK\x03\x04")
+
+    with pytest.raises(InvalidModelFile, match=r"format keras.*example_inputs"):
+        export(path, None, scratch)
+
+
+def test_an_output_that_is_an_input_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 4])
+    opset = helper.make_opsetid("", 21)
+    graph = helper.make_graph([], "same", [value], [value, value])
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+
+    rename(model, ["table"], ["first", "second"])
+
+    onnx.save(model, tmp_path / "model.onnx")
+    runtime = runtimes.open("onnxruntime", tmp_path / "model.onnx", {})
+    x = np.ones((2, 4), np.float32)
+    np.testing.assert_equal(runtime.run({"table": x}), {"first": x, "second": x})
+
+
 def test_a_model_proto_is_written_as_it_is(tiny: bytes, scratch: Path) -> None:
     proto = onnx.load_from_string(tiny)
 
@@ -116,8 +141,8 @@ def test_a_scikit_learn_regressor_is_exported(scratch: Path) -> None:
     path = export(model, {"features": x}, scratch).files["model.onnx"]
 
     runtime = runtimes.open("onnxruntime", path, {})
-    (result,) = runtime.run({runtime.inputs[0].name: x}).values()
-    np.testing.assert_allclose(result[:, 0], model.predict(x), atol=1e-5)
+    results = runtime.run({runtime.inputs[0].name: x})
+    np.testing.assert_allclose(results["prediction"][:, 0], model.predict(x), atol=1e-5)
 
 
 @needs_skl2onnx
