@@ -134,11 +134,12 @@ def scikit_learn_pipeline_of_xgboost() -> Live:
 
 
 def keras_with_two_inputs() -> Live:
-    os.environ.setdefault("KERAS_BACKEND", "torch" if find_spec("torch") else "jax")
+    os.environ.setdefault("KERAS_BACKEND", "torch" if find_spec("onnxscript") else "jax")
     keras: Any = import_module("keras")
     left = keras.Input((4,), name="left")
     right = keras.Input((5,), name="right", dtype="int32")
-    words = keras.layers.Flatten()(keras.layers.Embedding(10, 2)(right))
+    words = keras.layers.LayerNormalization()(keras.layers.Embedding(10, 2)(right))
+    words = keras.layers.Flatten()(words)
     hidden = keras.layers.Concatenate()([keras.layers.Dense(3)(left), words])
     model = keras.Model(
         [left, right],

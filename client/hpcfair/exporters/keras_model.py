@@ -1,8 +1,7 @@
 """Exports models of Keras 3 on each of its backends."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,16 +12,16 @@ import numpy as np
 import onnx
 
 from hpcfair.errors import BadInput, MissingPackage
-from hpcfair.exporters.base import Examples, Export
+from hpcfair.exporters.base import Examples, Export, Files
 from hpcfair.exporters.naming import named_inputs, numbered, rename
 from hpcfair.runtimes.base import Array
 
-#: Backend to the package that Keras, or the exporter of JAX, writes ONNX with.
-_CONVERTERS = {"jax": "jax2onnx", "tensorflow": "tf2onnx"}
+#: Backend to the package that writes ONNX.
+_CONVERTERS = {"jax": "jax2onnx", "tensorflow": "tf2onnx", "torch": "onnxscript"}
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Export:
-    """``model.onnx``, by Keras itself on TensorFlow and PyTorch, by jax2onnx on JAX.
+    """``model.onnx``, by tf2onnx on TensorFlow, by PyTorch's exporter, by jax2onnx on JAX.
 
     Inputs have the names of the model's ``Input`` layers or of the examples; outputs have the keys
     of a dictionary or the names that the author gave to the last layers.
@@ -41,46 +40,69 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         )
     arrays = named_inputs(examples, _input_names(model))
     call = partial(_call, model, list(arrays))
-    # A model that was never called has no weights yet.
-    outputs = call([array[:1] for array in arrays.values()])
-    if keras.backend.backend() == "jax":
-        from hpcfair.exporters.jax_function import export_function  # noqa: PLC0415  optional
-
-        exported = export_function(lambda *batch: _flat(call(batch)), arrays, scratch)
-    else:
-        local = scratch / "model.onnx"
-        specs = {
-            name: keras.InputSpec(
-                dtype=np.dtype(array.dtype).name, shape=(None, *array.shape[1:]), name=name
-            )
-            for name, array in arrays.items()
-        }
-        with _mode_kept(model):
-            model.export(
-                str(local),
-                format="onnx",
-                verbose=False,
-                input_signature=[_structured(model, specs)],
-            )
-        exported = Export({"model.onnx": local})
-    local = exported.files["model.onnx"]
-    proto = onnx.load(local)
-    rename(proto, list(arrays), _output_names(model, outputs))
-    onnx.save(proto, local)
 
     def predict(batch: Sequence[Array]) -> list[Array]:
         return [np.asarray(keras.ops.convert_to_numpy(value)) for value in _flat(call(batch))]
 
-    return Export(exported.files, predict)
+    # A model that was never called has no weights yet.
+    names = _output_names(model, call([array[:1] for array in arrays.values()]))
+
+    def flat(*batch: Any) -> list[Any]:
+        return _flat(call(batch))
+
+    match keras.backend.backend():
+        case "torch":
+            return Export(_torch_files(model, flat, arrays, names, scratch), predict)
+        case "jax":
+            from hpcfair.exporters.jax_function import export_function  # noqa: PLC0415  optional
+
+            files = export_function(flat, arrays, scratch).files
+        case _:
+            files = _tensorflow_files(model, arrays, scratch)
+    local = files["model.onnx"]
+    proto = onnx.load(local)
+    rename(proto, list(arrays), names)
+    onnx.save(proto, local)
+    return Export(files, predict)
 
 
-@contextmanager
-def _mode_kept(model: Any) -> Iterator[None]:
-    """On PyTorch, Keras exports a model in evaluation mode and leaves it there."""
-    is_training = getattr(model, "training", None)
-    yield
-    if is_training:
-        model.train()
+def _torch_files(
+    model: Any,
+    call: Callable[..., list[Any]],
+    arrays: Mapping[str, Array],
+    outputs: Sequence[str],
+    scratch: Path,
+) -> Files:
+    """By PyTorch's exporter, because Keras uses its predecessor, which lacks operators."""
+    import torch  # noqa: PLC0415  only on this backend
+
+    from hpcfair.exporters.torch_module import exported_program, onnx_files  # noqa: PLC0415
+
+    class Call(torch.nn.Module):
+        """Has the weights of the model, and calls it with its structure of inputs."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *batch: Any) -> list[Any]:
+            return call(*batch)
+
+    tensors = tuple(torch.from_numpy(np.array(array)) for array in arrays.values())
+    return onnx_files(exported_program(Call(), tensors), scratch, outputs, list(arrays))
+
+
+def _tensorflow_files(model: Any, arrays: Mapping[str, Array], scratch: Path) -> Files:
+    local = scratch / "model.onnx"
+    specs = {
+        name: keras.InputSpec(
+            dtype=np.dtype(array.dtype).name, shape=(None, *array.shape[1:]), name=name
+        )
+        for name, array in arrays.items()
+    }
+    signature = [_structured(model, specs)]
+    model.export(str(local), format="onnx", verbose=False, input_signature=signature)
+    return {"model.onnx": local}
 
 
 def _call(model: Any, names: Sequence[str], batch: Sequence[Any]) -> Any:

@@ -17,7 +17,7 @@ import torch
 from torch.utils._pytree import SequenceKey, tree_flatten_with_path, tree_leaves, tree_unflatten
 
 from hpcfair.errors import BadInput
-from hpcfair.exporters.base import Examples, Export, refusal
+from hpcfair.exporters.base import Examples, Export, Files, refusal
 from hpcfair.exporters.naming import BATCH, numbered
 from hpcfair.runtimes.base import Array
 
@@ -51,21 +51,36 @@ def export(model: Any, examples: Examples, scratch: Path) -> Export:
         program = model
     else:
         model = _plain(model)
-        program = _program(model, _tensors(model, examples))
+        program = exported_program(model, _tensors(model, examples))
     for node in program.graph.nodes:
         for trace in _TRACES:
             node.meta.pop(trace, None)
-    pt2, onnx = scratch / "model.pt2", scratch / "model.onnx"
+    pt2 = scratch / "model.pt2"
     try:
         with quiet():
             torch.export.save(program, pt2)
-        write_onnx(program, onnx, _output_names(program))
+    # PyTorch raises arbitrary exceptions.
+    except Exception as error:
+        raise _refused(error) from error
+    files = {"model.pt2": pt2} | onnx_files(program, scratch, _output_names(program))
+    return Export(files, partial(_predict, model))
+
+
+def onnx_files(
+    program: torch.export.ExportedProgram,
+    scratch: Path,
+    outputs: Sequence[str],
+    inputs: Sequence[str] | None = None,
+) -> Files:
+    """``model.onnx`` of a program, with ``model.onnx.data`` if its weights are large. Raises
+    BadInput if PyTorch cannot write it."""
+    local, data = scratch / "model.onnx", scratch / "model.onnx.data"
+    try:
+        write_onnx(program, local, outputs, inputs)
     # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:
         raise _refused(error) from error
-    data = scratch / "model.onnx.data"
-    files = {"model.pt2": pt2, "model.onnx": onnx} | ({data.name: data} if data.exists() else {})
-    return Export(files, partial(_predict, model))
+    return {local.name: local} | ({data.name: data} if data.exists() else {})
 
 
 def write_onnx(
@@ -144,11 +159,15 @@ def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
         raise BadInput(f"The example inputs are no arrays of numbers: {error}.") from error
 
 
-def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
+def exported_program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
+    """A module as a program whose leading dimensions are dynamic if possible. Raises BadInput."""
     # PyTorch specialises sizes 0 and 1; two rows represent any number.
     several = tuple(t if len(t) > 1 else t.repeat(2, *[1] * (t.dim() - 1)) for t in tensors)
     batch = torch.export.Dim("N")
     shapes: Any = tuple({0: batch} for _ in tensors)
+    parameters = inspect.signature(model.forward).parameters.values()
+    if [each.kind for each in parameters][:1] == [inspect.Parameter.VAR_POSITIONAL]:
+        shapes = (shapes,)
     with _inferring(model), quiet():
         # A fixed number of rows shows up as various errors.
         with suppress(Exception):
