@@ -1,12 +1,16 @@
 """``make bench NAME=conversions``: folders of ``transformers`` that the hub converts to ONNX.
 
-Sizes and weights of each architecture are drawn by a seed, as in :mod:`benchmarks.exports`; another
-seed draws others. Each model is saved as ``save_pretrained`` does and converted in a confined child
-process, as an inspection does. ``details`` has the result of each: tensors, dynamic sizes and the
-deviation from PyTorch, or the reason of the refusal.
+The architectures of :mod:`benchmarks.exports`, with sizes and weights drawn by a seed, and those of
+:mod:`benchmarks.conversion_kinds`, with small sizes and seeded weights. Each model is saved as
+``save_pretrained`` does and converted in a confined child process, as an inspection does.
+``details`` has the result of each: tensors, dynamic sizes and the deviation from PyTorch, or the
+reason of the refusal. Seconds depend on what else the machine does.
+
+An interrupted run continues; ``--fresh`` starts again, which a change of the converter needs.
 """
 
 import argparse
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +23,8 @@ from typing import Any
 import torch
 import transformers as hf
 
+from benchmarks.conversion_kinds import KINDS
+from benchmarks.conversion_models import small_model
 from benchmarks.exports.catalogue import FAMILIES
 from benchmarks.exports.torch_model import settle
 from benchmarks.report import counted, environment, report, say
@@ -26,7 +32,7 @@ from hpcfair.isolation.limits import Limits
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
 
-_LIMITS = Limits(wall_s=900.0)
+_LIMITS = Limits(wall_s=240.0)
 _GAIN = 1.5
 _ANSWERS = {
     "vocab_size": 1000, "d_model": 96, "encoder_layers": 2, "decoder_layers": 2,
@@ -61,16 +67,48 @@ _WHOLE: dict[str, Callable[[random.Random], Any]] = {"t5": t5, "bart": bart, "wh
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="one architecture of each family")
+    parser.add_argument("--quick", action="store_true", help="one architecture of each kind")
+    parser.add_argument("--fresh", action="store_true", help="forget results of earlier runs")
+    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="results")
+    parser.add_argument("--budget-s", type=float, help="stop after; the next run continues")
     parser.add_argument("names", nargs="*", help="architectures; default: all")
     options = parser.parse_args()
-    results: dict[str, Any] = {}
-    for name, build in _builders(quick=options.quick):
+    done = options.cache / f"conversions-{options.seed}.jsonl"
+    if options.fresh:
+        done.unlink(missing_ok=True)
+    results = _stored(done)
+    selected: dict[str, dict[str, Any]] = {}
+    begin = time.monotonic()
+    for kind, name, build in _builders(quick=options.quick):
         if options.names and name not in options.names:
             continue
-        results[name] = _result(name, build, options.seed)
+        if name not in results:
+            if options.budget_s and time.monotonic() - begin > options.budget_s:
+                break
+            results[name] = {"kind": kind, **_result(name, build, options.seed)}
+            done.parent.mkdir(parents=True, exist_ok=True)
+            with done.open("a") as stream:
+                stream.write(json.dumps({"name": name, **results[name]}) + "\n")
+        selected[name] = results[name]
         say(f"{name}: {results[name]}")
+    _report(selected)
+
+
+def _stored(path: Path) -> dict[str, dict[str, Any]]:
+    """Results of an interrupted run by name."""
+    if not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return {row.pop("name"): row for row in rows}
+
+
+def _report(results: dict[str, dict[str, Any]]) -> None:
     converted = [each for each in results.values() if "deviation" in each]
+    for kind in dict.fromkeys(each["kind"] for each in results.values()):
+        of_kind = [each for each in results.values() if each["kind"] == kind]
+        deviations = [each["deviation"] for each in of_kind if "deviation" in each]
+        largest = f"largest deviation {max(deviations):.1e}" if deviations else ""
+        say(f"{kind:<28} {len(deviations):>3} of {len(of_kind):>3} {largest}")
     figures = {
         "architectures": counted(len(results), "count"),
         "converted": counted(len(converted), "count"),
@@ -85,14 +123,24 @@ def main() -> None:
     )
 
 
-def _builders(*, quick: bool) -> Iterator[tuple[str, Callable[[random.Random], Any]]]:
+def _builders(*, quick: bool) -> Iterator[tuple[str, str, Callable[[random.Random], Any]]]:
+    """Kind, name and function of each architecture."""
+    most = 1 if quick else None
     for family, names in FAMILIES.items():
         if not family.startswith("transformers"):
             continue
         module = import_module(f"benchmarks.exports.{family}")
-        for name in names[: 1 if quick else None]:
-            yield name, partial(_exported, getattr(module, name))
-    yield from list(_WHOLE.items())[: 1 if quick else None]
+        for name in names[:most]:
+            yield family, name, partial(_exported, getattr(module, name))
+    for name, build in list(_WHOLE.items())[:most]:
+        yield "encoders with decoders", name, build
+    for kind, architectures in KINDS.items():
+        for model_type, name in architectures[:most]:
+            yield kind, name, partial(_small, model_type, name)
+
+
+def _small(model_type: str, name: str, chance: random.Random) -> Any:
+    return small_model(model_type, name, chance.randrange(2**31))
 
 
 def _exported(build: Callable[[random.Random], Any], chance: random.Random) -> Any:

@@ -309,6 +309,9 @@ def test_the_plain_model_is_verified_where_a_signature_is_required(
         hub.on("GET", "/lab/tiny/model.sig", bundle)
         refused(client, "signature_invalid", target=None, signed=True)
     hub.on("GET", "/lab/tiny/model.sig", {"dsseEnvelope": keys.sign(good)})
+    resolution["files"] = [{**file, "path": "converted/model.onnx"}]
+    refused(client, "not_signed", target=None, signed=True)
+    resolution["files"] = [file]
     model = client.load("lab/tiny", target=None, signed=True)
     assert model.signed_by is not None
     assert model.build is None

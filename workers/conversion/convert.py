@@ -81,17 +81,32 @@ def _results(module: Selected, specs: Mapping[str, InputSpec]) -> Mapping[str, A
         example = arrays_of(specs, config, long_sizes(config, rows), seed=0)
         try:
             with torch.no_grad():
-                return module.results(*map(torch.from_numpy, example))
+                results = module.results(*map(torch.from_numpy, example))
+                again = module.results(*map(torch.from_numpy, example))
         # Models raise arbitrary exceptions.
         except Exception as error:  # noqa: BLE001
             raise_lack_of_memory(error)
             first = first or error
+            continue
+        _require_same(name, results, again)
+        return results
     assert first is not None  # noqa: S101  there are two attempts
     raise ConversionError(
         "conversion_failed",
         f"{name} does not run on the inputs {', '.join(specs)}, which the hub chose by their "
         f"names: {shortened(first)}.",
     ) from first
+
+
+def _require_same(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    """Refuse a model whose results are random: no file can be compared with it."""
+    for result in result_names(one):
+        if not torch.allclose(one[result], other[result], rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise ConversionError(
+                "conversion_failed",
+                f"{name} draws random numbers: two runs on the same inputs have different "
+                f"{result}, so that no file can be compared with it.",
+            )
 
 
 def _options(model: Any) -> dict[str, Any]:

@@ -30,13 +30,22 @@ def raise_lack_of_memory(error: BaseException) -> None:
 _LONGEST = 600
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 #: Where messages of PyTorch go on with the graph, or with advice for its developers.
-_BEYOND_REASON = re.compile(r"\n\s*(While executing|Next steps|Original traceback|The error above)")
+_BEYOND_REASON = re.compile(
+    r"\n\s*(While executing|Next steps|Original traceback|The error above|For more information)"
+)
+#: PyTorch's errors for sizes or branches that depend on numbers, which no graph of operators has.
+_DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException")
 
 
 def shortened(error: BaseException) -> str:
     """The first cause of an exception of a library, in one line without a full stop."""
     while error.__cause__ is not None:
         error = error.__cause__
+    if type(error).__name__ in _DATA_DEPENDENT:
+        return (
+            "sizes or branches inside it depend on the values of its inputs, which no exported "
+            "graph of operators can express"
+        )
     reason = _BEYOND_REASON.split(_COLOURS.sub("", str(error)))[0]
     text = " ".join(f"{type(error).__name__}: {reason}".split()).rstrip(".")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

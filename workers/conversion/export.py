@@ -23,13 +23,12 @@ from workers.conversion.inputs import (
     long_sizes,
     short_sizes,
 )
+from workers.conversion.program import prepare
 from workers.conversion.wrapper import Selected
 
 NAME = "model.onnx"
 #: Seed of the inputs by which the network is exported; those on which it is compared have others.
 _EXPORT_SEED = 0
-#: Paths of files of this machine.
-_TRACES = ("stack_trace", "custom")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -95,9 +94,7 @@ def _write(
     try:
         with quiet(), torch.no_grad():
             program = torch.export.export(module, tensors, dynamic_shapes=(shapes,))
-        for node in program.graph.nodes:
-            for trace in _TRACES:
-                node.meta.pop(trace, None)
+        prepare(program)
         write_onnx(program, path, module.outputs, list(specs))
     # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:

@@ -1,15 +1,28 @@
 """Loads weights into the model that config.json describes, and refuses those that do not fit."""
 
+import copy
 import inspect
+import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 
+_INDEX = "model.safetensors.index.json"
 _SHOWN = 5
+_SAVE = "Publish all files that model.save_pretrained writes."
+_REMEDY = (
+    "Publish the config.json with which the weights were saved (model.save_pretrained writes both)."
+)
+#: Members of configurations that count layers.
+_LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
+#: Weights that a class may have for each stored one, and besides: heads of other tasks are missing.
+_MOST_TIMES, _ROOM = 3, 10_000_000
 #: Buffers that older releases stored, and newer ones compute.
 _COMPUTED = (
     *(".position_ids", ".inv_freq", ".masked_bias", ".attn.bias", ".attention.bias"),
@@ -25,6 +38,8 @@ def load(kind: type[Any], config: Any, folder: Path) -> tuple[Any, list[str]]:
         ConversionError: ``weights_differ``: the files lack weights, have more of them than
             config.json describes, or in other shapes.
     """
+    _require_index(folder)
+    _require_possible(kind, config, folder)
     model, report = _loaded(kind, config, folder)
     poolers = [key for key in report["missing_keys"] if key.split(".")[0] == "pooler"]
     if poolers and "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
@@ -45,13 +60,74 @@ def load(kind: type[Any], config: Any, folder: Path) -> tuple[Any, list[str]]:
         raise ConversionError(
             "weights_differ",
             f"config.json does not describe the weights. {' '.join(faults)}",
-            "Publish the config.json with which the weights were saved (model.save_pretrained "
-            "writes both).",
+            _REMEDY,
         )
     if hasattr(model, "set_experts_implementation"):
         # Loops over experts take turns that depend on the data.
         model.set_experts_implementation("batched_mm")
     return model.eval(), sorted(unexpected)
+
+
+def _require_index(folder: Path) -> None:
+    """Refuse an index that names no files, or others than those beside it. Raises ConversionError:
+    ``not_convertible``."""
+    path = folder / _INDEX
+    if not path.exists() or (folder / "model.safetensors").exists():
+        return
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConversionError("not_convertible", f"{_INDEX} is not JSON: {error}.") from error
+    names = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(names, dict) or not names or "metadata" not in index:
+        raise ConversionError(
+            "not_convertible", f"{_INDEX} lacks the members metadata and weight_map.", _SAVE
+        )
+    present = {each.name for each in folder.glob("*.safetensors")}
+    absent = sorted({str(name) for name in names.values()} - present)
+    if absent:
+        more = f" and {len(absent) - _SHOWN:,} more" if len(absent) > _SHOWN else ""
+        raise ConversionError(
+            "not_convertible",
+            f"{_INDEX} names files that are not beside it: {', '.join(absent[:_SHOWN])}{more}.",
+            _SAVE,
+        )
+
+
+def _require_possible(kind: type[Any], config: Any, folder: Path) -> None:
+    """Refuse a configuration of far more weights than are stored, before it is built. Raises
+    ConversionError: ``weights_differ``."""
+    try:
+        shapes = [
+            stream.get_slice(key).get_shape()
+            for path in folder.glob("*.safetensors")
+            for stream in [safe_open(path, "pt")]
+            for key in stream.keys()  # noqa: SIM118  no mapping
+        ]
+    except SafetensorError:
+        # Loading has the reason.
+        return
+    layers = max(
+        (number for name in _LAYERS if isinstance(number := getattr(config, name, None), int)),
+        default=0,
+    )
+    stored = sum(map(math.prod, shapes))
+    described = f"{layers:,} layers" if layers > len(shapes) else ""
+    if not described:
+        try:
+            with torch.device("meta"):
+                count = sum(weight.numel() for weight in kind(copy.deepcopy(config)).parameters())
+        # Constructors raise arbitrary exceptions; loading has the reason.
+        except Exception:  # noqa: BLE001
+            return
+        described = f"{count:,} weights" if count > _MOST_TIMES * stored + _ROOM else ""
+    if described:
+        raise ConversionError(
+            "weights_differ",
+            f"config.json describes {described}; its files have {len(shapes):,} tensors with "
+            f"{stored:,} weights.",
+            _REMEDY,
+        )
 
 
 def _loaded(kind: type[Any], config: Any, folder: Path, **options: Any) -> tuple[Any, Any]:

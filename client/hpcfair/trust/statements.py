@@ -14,6 +14,8 @@ from hpcfair.types import Build, File
 _STATEMENT = "https://in-toto.io/Statement/v1"
 _PROVENANCE = "https://slsa.dev/provenance/v1"
 _MODEL_SIGNATURE = "https://model_signing/signature/v1.0"
+#: Folder of the networks that hubs convert from published weights. They are no published files.
+_CONVERTED = "converted/"
 #: First parts of paths that OpenSSF Model Signing leaves out.
 _NOT_SIGNED = frozenset({".git", ".gitattributes", ".github", ".gitignore", "model.sig"})
 
@@ -39,6 +41,13 @@ def confirm_model(statement: Any, name: str, revision: str, files: Sequence[File
     """Refuse a statement that is of another model or revision, or in which one of ``files`` differs
     or is missing. Raises Untrusted."""
     resources = resources_in(statement, name, revision)
+    if any(file.path.startswith(_CONVERTED) and file.path not in resources for file in files):
+        raise Untrusted(
+            f"{name} has no build for this machine yet, and the network that the hub converted "
+            "from its weights is signed with its builds only.",
+            "Load it again after its first search on your target, or with signed=False.",
+            code="not_signed",
+        )
     if any(resources.get(file.path) != file.sha256 for file in files):
         raise invalid("it is of other files")
 

@@ -1,5 +1,6 @@
 """What the converter refuses, and why."""
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,8 @@ def refused(folder: Path) -> dict[str, str]:
             "belong to nothing that it describes: bert.encoder.layer.1.attention.output.LayerNorm",
         ),
         ({"num_hidden_layers": 3}, "are missing: bert.encoder.layer.2."),
+        ({"num_hidden_layers": 10**9}, "describes 1,000,000,000 layers; its files have 41 tensors"),
+        ({"vocab_size": 10**12}, "weights; its files have 41 tensors with"),
         ({"vocab_size": 400}, "embeddings.weight has the shape [300, 32] instead of [400, 32]"),
     ],
 )
@@ -128,3 +131,28 @@ def test_what_transformers_does_not_know(bert: Path, members: dict[str, Any], re
     error = refused(bert)
     assert error["code"] == "not_convertible"
     assert reason in error["detail"]
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        ({}, "lacks the members metadata and weight_map"),
+        ({"metadata": {}, "weight_map": {"a": "../b"}}, "files that are not beside it: ../b."),
+    ],
+)
+def test_an_index_of_other_files(bert: Path, index: dict[str, Any], reason: str) -> None:
+    (bert / "model.safetensors").rename(bert / "part.safetensors")
+    (bert / "model.safetensors.index.json").write_text(json.dumps(index))
+    error = refused(bert)
+    assert error["code"] == "not_convertible"
+    assert reason in error["detail"]
+
+
+def test_sizes_that_depend_on_values_are_the_reason(tmp_path: Path) -> None:
+    import transformers  # noqa: PLC0415  takes seconds
+
+    members = {**SIZES, "max_position_embeddings": 96, "attention_window": 4}
+    save(transformers.LongformerModel, transformers.LongformerConfig(**members), tmp_path)
+    error = refused(tmp_path)
+    assert error["code"] == "conversion_failed"
+    assert "depend on the values of its inputs" in error["detail"]
