@@ -22,7 +22,7 @@ _LARGEST: Sequence[tuple[str, int | None]] = (
     ("lora_rank", 16),
     (
         (
-            "hidden_size|d_model|embed_dim|n_embd|embedding_size|emb_dim|projection_dim|^dim$|"
+            "hidden_size|d_model|embed_dim|n_embd|embedding_size|emb_dim|projection_(dim|size)|^dim$|"
             "_dim$|width$|output_size|feature_size|decoder_hidden|channels$"
         ),
         32,

@@ -126,6 +126,9 @@ def _report(results: dict[str, dict[str, Any]]) -> None:
 def _builders(*, quick: bool) -> Iterator[tuple[str, str, Callable[[random.Random], Any]]]:
     """Kind, name and function of each architecture."""
     most = 1 if quick else None
+    for kind, architectures in KINDS.items():
+        for model_type, name in architectures[:most]:
+            yield kind, name, partial(_small, model_type, name)
     for family, names in FAMILIES.items():
         if not family.startswith("transformers"):
             continue
@@ -134,9 +137,6 @@ def _builders(*, quick: bool) -> Iterator[tuple[str, str, Callable[[random.Rando
             yield family, name, partial(_exported, getattr(module, name))
     for name, build in list(_WHOLE.items())[:most]:
         yield "encoders with decoders", name, build
-    for kind, architectures in KINDS.items():
-        for model_type, name in architectures[:most]:
-            yield kind, name, partial(_small, model_type, name)
 
 
 def _small(model_type: str, name: str, chance: random.Random) -> Any:
