@@ -3,11 +3,14 @@
 The scan fails closed: what it cannot resolve, or does not reach, is a finding.
 """
 
+import bz2
+import lzma
 import pickletools
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hpcfair.formats import TENSOR_GLOBALS
 from registry.weightsfiles.archives import open_archive, read_member
@@ -16,6 +19,13 @@ from registry.weightsfiles.facts import Unreadable, WeightsFacts
 NAME = "Python pickle"
 _ZIP = b"PK\x03\x04"
 _MOST_BYTES = 8 * 2**20
+#: Beginnings of compressed files, as joblib writes them, and what decompresses them.
+_COMPRESSED: tuple[tuple[bytes, Callable[[], Any]], ...] = (
+    *((b"\x78" + level, zlib.decompressobj) for level in (b"\x01", b"\x5e", b"\x9c", b"\xda")),
+    (b"\x1f\x8b", lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zX", lzma.LZMADecompressor),
+)
 _MOST_OPCODES = 300_000
 #: Files before PyTorch 1.6 are five pickles, followed by raw data.
 _MOST_PICKLES = 5
@@ -55,10 +65,16 @@ def read(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
     Raises:
         Unreadable: it is neither.
     """
-    if _start(stream) != _ZIP:
+    start = _start(stream)
+    if start != _ZIP:
         scan = PickleScan()
-        _scan(stream.read(_MOST_BYTES + 1), scan)
-        return _facts(NAME, [], scan)
+        data = stream.read(_MOST_BYTES + 1)
+        decompressor = next((make for magic, make in _COMPRESSED if start.startswith(magic)), None)
+        if decompressor is not None:
+            # A file that was cut off here ends too early, so the scan is not complete.
+            data = _decompressed(data, decompressor())
+        _scan(data, scan)
+        return _facts(f"compressed {NAME}" if decompressor else NAME, [], scan)
     with open_archive(stream, size_bytes) as archive:
         names = [name for name in archive.namelist() if name.endswith((".pkl", ".pickle"))]
         if not names:
@@ -79,6 +95,15 @@ def _start(stream: BinaryIO) -> bytes:
     start = stream.read(len(_ZIP))
     stream.seek(0)
     return start
+
+
+def _decompressed(data: bytes, decompressor: Any) -> bytes:
+    """The first decompressed bytes. Raises Unreadable."""
+    try:
+        plain: bytes = decompressor.decompress(data, _MOST_BYTES + 1)
+    except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
+        raise Unreadable(f"Its compression is damaged: {error}.") from error
+    return plain
 
 
 def _scan(data: bytes, scan: PickleScan) -> None:

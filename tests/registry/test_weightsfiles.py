@@ -1,10 +1,15 @@
 """What files of weights state about themselves, and what lying files come to."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import pickle
 import struct
 import zipfile
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -168,6 +173,15 @@ def test_a_pickle_that_hides_its_import_is_labelled(data: bytes, reason: str) ->
     facts = read("model.bin", data)
 
     assert any(reason in finding for finding in facts.findings), facts.findings
+
+
+@pytest.mark.parametrize("compress", [zlib.compress, gzip.compress, bz2.compress, lzma.compress])
+def test_a_compressed_pickle_is_scanned(compress: Callable[[bytes], bytes]) -> None:
+    facts = read("model.joblib", compress(pickle.dumps(Evil())))
+    assert facts.format == "compressed Python pickle"
+    assert "can run code" in facts.findings[0]
+    with pytest.raises(Unreadable):
+        read("model.joblib", compress(b"text")[:12])
 
 
 def archive(members: dict[str, bytes]) -> bytes:

@@ -97,13 +97,12 @@ def _require_index(folder: Path) -> None:
 def _require_possible(kind: type[Any], config: Any, folder: Path) -> None:
     """Refuse a configuration of far more weights than are stored, before it is built. Raises
     ConversionError: ``weights_differ``."""
+    opener: Any = safe_open
+    shapes: list[list[int]] = []
     try:
-        shapes = [
-            stream.get_slice(key).get_shape()
-            for path in folder.glob("*.safetensors")
-            for stream in [safe_open(path, "pt")]
-            for key in stream.keys()  # noqa: SIM118  no mapping
-        ]
+        for path in folder.glob("*.safetensors"):
+            stream = opener(path, "pt")
+            shapes += [stream.get_slice(key).get_shape() for key in stream.keys()]  # noqa: SIM118
     except SafetensorError:
         # Loading has the reason.
         return
