@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 TASKS: dict[JobKind, str] = {
     JobKind.INSPECT: "workers.tasks.inspect",
     JobKind.TABLES: "workers.tasks.tables",
+    JobKind.IMPORT: "workers.tasks.imports",
     JobKind.TUNE: "workers.tasks.tune",
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.ABLATE: "workers.tasks.tune",

@@ -158,6 +158,7 @@ CODES: dict[str, str] = {
     "device_exists": "Device exists",
     "profile_exists": "Profile exists",
     "doi_exists": "Version has a DOI",
+    "files_edited": "Files changed on both sides",
     # invalid requests
     "invalid_request": "Invalid request",
     "invalid_name": "Invalid name",
@@ -175,6 +176,8 @@ CODES: dict[str, str] = {
     "invalid_ref": "Invalid branch or tag name",
     "doi_incomplete": "Record lacks what a DOI needs",
     "doi_not_offered": "No DOIs on this hub",
+    "import_not_offered": "No imports from this server",
+    "import_refused": "Cannot be imported",
     "invalid_record": "Invalid record",
     "impossible_result": "Impossible result",
     "signature_invalid": "Invalid signature",
@@ -229,5 +232,6 @@ CODES: dict[str, str] = {
     "query_timeout": "Answer took too long",
     "database_busy": "Database busy",
     "doi_unavailable": "No DOIs now",
+    "origin_unavailable": "Origin does not answer",
     "internal_error": "Internal error",
 }

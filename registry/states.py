@@ -114,9 +114,8 @@ class DeviceHealth(TextChoices):
 class DeviceState(TextChoices):
     """State of a device, set by its owner, an operator or the hub.
 
-    ``active``: it gets jobs; ``draining``: it ends its job and gets no more; ``maintenance``: it
-    gets none until it is resumed; ``quarantined``: its results are not trusted; ``retired``: for
-    good, its token is invalid.
+    ``active``: gets jobs; ``draining``: ends its job and gets no more; ``maintenance``: gets none
+    until resumed; ``quarantined``: results not trusted; ``retired``: for good, token invalid.
     """
 
     ACTIVE = "active"
@@ -131,6 +130,7 @@ class JobKind(TextChoices):
 
     INSPECT = "inspect"
     TABLES = "tables"
+    IMPORT = "import"
     TUNE = "tune"
     SCHEDULE = "schedule"
     ABLATE = "ablate"
@@ -143,7 +143,7 @@ class JobKind(TextChoices):
 
 
 #: Kinds of jobs without a target, done by the hub's own workers.
-HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.TABLES, JobKind.ASSESS, JobKind.DOI})
+HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.TABLES, JobKind.IMPORT, JobKind.ASSESS, JobKind.DOI})
 #: Kinds of jobs on one operator workload, which the parameter ``workload`` names.
 WORKLOAD_JOBS = frozenset({JobKind.ABLATE, JobKind.CROSS})
 

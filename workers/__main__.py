@@ -26,7 +26,7 @@ from workers.device.isolation import require_isolation
 from workers.device.workspace import sweep
 from workers.fleet.identity import claim_name
 from workers.jobs.device import device_settings, register, report
-from workers.jobs.slots import slot_count
+from workers.jobs.slots import IMPORT_SLOTS, slot_count
 
 # Containers' workers run as root. Celery warns of that because of pickle; only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -46,7 +46,7 @@ def main() -> None:
     sweep(here.work)
     require_isolation(here)
     with ExitStack() as held:
-        queue, processes = "hub", slot_count() + 1
+        queue, processes = "hub", slot_count() + IMPORT_SLOTS + 1
         if arguments.role == "target":
             queue, processes = _join_fleet(held), 1
         app.worker_main(

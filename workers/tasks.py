@@ -23,6 +23,7 @@ from workers.fleet.probe import served_machine
 from workers.jobs import run, webhook
 from workers.jobs.conversion import converter_identity
 from workers.jobs.doi import update
+from workers.jobs.modelimport import imports_prune
 
 #: Variable with the time at which ``manage.py serve`` started the hub, in seconds since the machine
 #: booted. A worker that dies and starts again is no start of the hub.
@@ -41,6 +42,12 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the j
 def tables(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Run all queued jobs that read tables of data sets."""
     run.drain([JobKind.TABLES], here=None)
+
+
+@app.task(name="workers.tasks.imports", ignore_result=True)
+def imports(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
+    """Run queued imports while a slot of this machine is free."""
+    run.drain_imports()
 
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
@@ -96,8 +103,9 @@ def hub_age_s() -> float:
 
 @app.task(name="workers.tasks.collect", ignore_result=True)
 def collect(**_: Any) -> None:
-    """Delete unreferenced blobs."""
+    """Delete unreferenced blobs, and what failed imports have fetched."""
     gc(grace=settings.GC_GRACE, most=beat.COLLECT_AT_ONCE)
+    imports_prune()
 
 
 @app.task(name="workers.tasks.expire", ignore_result=True)

@@ -242,7 +242,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "namespace_taken model_exists ref_exists lease_lost already_ended record_exists "
         "doi_exists last_admin dataset_exists request_handled discussion_closed merge_conflict "
         "webhook_limit organisation_not_empty not_ended write_differs device_exists "
-        "invalid_state target_in_use profile_exists"
+        "invalid_state target_in_use profile_exists files_edited"
     ),
     LicenseMissing: "license_missing",
     Invalid: (
@@ -252,7 +252,7 @@ _CODES_OF: dict[type[HubError], str] = {
         "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
         "invalid_xorb invalid_shard invalid_url address_too_long headers_too_large "
         "invalid_inputs impossible_result signature_invalid invalid_facts invalid_key "
-        "invalid_bundle invalid_profile accuracy_not_measured"
+        "invalid_bundle invalid_profile accuracy_not_measured import_not_offered import_refused"
     ),
     InvalidModelFile: (
         "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "
@@ -263,8 +263,8 @@ _CODES_OF: dict[type[HubError], str] = {
     JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
     TooLarge: "body_too_large",
     Unavailable: (
-        "rate_limited storage_full storage_unavailable query_timeout database_busy "
-        "index_busy signing_unavailable doi_unavailable internal_error hub_unavailable"
+        "rate_limited storage_full storage_unavailable query_timeout database_busy index_busy "
+        "signing_unavailable doi_unavailable origin_unavailable internal_error hub_unavailable"
     ),
 }
 #: Error code of the hub to exception class. A test compares it with the hub's list.

@@ -13,24 +13,18 @@ from hpcfair.download import fetch_blobs
 from hpcfair.hubevidence import optional
 from hpcfair.hubprotocol import RemoteFile, RemoteVersion
 from hpcfair.importchanges import Changes, require_no_edits, require_same
+from hpcfair.importdestination import HubDestination, current_model
+from hpcfair.importrules import ModelImportOptions, license_of, visibility_of
 from hpcfair.localfiles import local_files
 from hpcfair.mlmodel import address
-from hpcfair.modelimport import (
-    ModelImport,
-    ModelImportOptions,
-    commit_import,
-    current_model,
-    license_of,
-    require_room,
-    visibility_of,
-)
+from hpcfair.modelimport import ModelImport, commit_import
 from hpcfair.origin import ModelOrigin
 from hpcfair.revision import revision
 from hpcfair.transport import Transport
 from hpcfair.trust import check as trust
 from hpcfair.trust.envelope import can_verify, unverified
 from hpcfair.trust.statements import OfferedBuild, is_signed
-from hpcfair.types import Account, Build, File, MLModel
+from hpcfair.types import Build, File, MLModel
 from hpcfair.upload import missing_blobs, upload
 
 
@@ -103,8 +97,7 @@ def plan_import(
     changes = _changes(http, name, current, remote)
     if not options.overwrite:
         require_no_edits(name, changes)
-    account = Account.from_json(http.get("/api/v1/whoami"))
-    require_room(http, account, name, changes.updated)
+    HubDestination(http, name).require_room(changes.updated)
     return ImportPlan(name, current, visibility, changes)
 
 
@@ -119,7 +112,8 @@ def import_version(
         is_new = _put_evidence(http, name, plan.imported, version.evidence)
         return ModelImport(name, head, origin.url, str(origin.revision), evidence=is_new)
     digests = _move(http, cache, version, plan.changes)
-    done = commit_import(http, name, plan.current, origin, digests, plan.changes, plan.visibility)
+    here = HubDestination(http, name)
+    done = commit_import(here, plan.current, origin, digests, plan.changes, plan.visibility)
     if done.changed or done.deleted:
         _put_evidence(http, name, done.revision.oid, version.evidence)
     return done

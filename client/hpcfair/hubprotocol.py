@@ -6,7 +6,8 @@ keeps hold no token and no address that contains one.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,10 +97,17 @@ def pin(http: Transport, origin: ModelOrigin) -> ModelOrigin:
 
 
 def fetch_files(
-    http: Transport, cache: Cache, origin: ModelOrigin, files: Iterable[RemoteFile]
+    http: Transport,
+    cache: Cache,
+    origin: ModelOrigin,
+    files: Iterable[RemoteFile],
+    show: Callable[[str, int], AbstractContextManager[Meter]] = transferring,
 ) -> dict[str, File]:
     """Path to each of ``files``, whose verified bytes are then in the cache. A large file resumes
     where an earlier call was interrupted.
+
+    Args:
+        show: Shows the progress, by a title and a number of bytes.
 
     Raises:
         Corrupt: the server sent other bytes than it states.
@@ -107,13 +115,16 @@ def fetch_files(
     """
     local = {file: _cached(cache, origin, file) for file in files}
     missing = [file for file, have in local.items() if have is None]
+    done, total = 0, sum(file.size_bytes for file in missing)
     with (
         local_files(cache.root, "HPCFAIR_CACHE"),
         refusals_at(origin, http),
-        transferring(origin.name, sum(file.size_bytes for file in missing)) as meter,
+        show(origin.name, total) as meter,
     ):
-        for file in missing:
+        for number, file in enumerate(missing, 1):
+            meter.show(done, total, f"file {number} of {len(missing)}, {file.path}")
             local[file] = _fetch(http, cache, origin, file, meter)
+            done += file.size_bytes
     return {file.path: have for file, have in local.items() if have is not None}
 
 

@@ -30,8 +30,9 @@ from hpcfair.hubimport import (
     read_stored_evidence,
 )
 from hpcfair.importchanges import Changes
+from hpcfair.importdestination import current_model
+from hpcfair.importrules import ModelImportOptions
 from hpcfair.mlmodel import address, with_files
-from hpcfair.modelimport import ModelImportOptions, current_model
 from hpcfair.transport import Transport
 from hpcfair.types import File
 

@@ -1,8 +1,8 @@
-"""Imports a model of another server into the hub, and updates an imported one.
+"""Imports a model of another server into a hub, and updates an imported one.
 
-The client moves the bytes: from the server into the cache, and from there to the hub. Both ways are
-verified, and an interrupted import resumes. Files are compared by their digests before anything is
-moved.
+The bytes go from the server into a cache, and from there to the hub: by the client, or by a worker
+of the hub. Both ways are verified, and an interrupted import resumes. Files are compared by their
+digests before anything is moved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,14 @@ from tempfile import TemporaryDirectory
 
 from hpcfair import card as cards
 from hpcfair.cache import Cache
-from hpcfair.errors import BadInput, Forbidden, LicenseMissing, ModelNotFound
 from hpcfair.hubprotocol import RemoteFile, RemoteVersion, fetch_files, pin, read_version
 from hpcfair.importchanges import Changes, changes_of, require_no_edits, require_same
-from hpcfair.licenses import is_redistributable
+from hpcfair.importdestination import HubDestination, ImportCommit, ImportDestination
+from hpcfair.importrules import ModelImportOptions, license_of, visibility_of
 from hpcfair.localfiles import local_files
-from hpcfair.mlmodel import ensure, info
 from hpcfair.origin import ModelOrigin
-from hpcfair.revision import commit, revision
 from hpcfair.transport import Transport
 from hpcfair.types import Account, File, MLModel, Revision
-from hpcfair.upload import missing_blobs, upload
 
 README = "README.md"
 
@@ -50,12 +47,22 @@ class ModelImport:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelImportOptions:
-    """Options of an import; see :meth:`hpcfair.Client.import_model`."""
+class OriginComparison:
+    """What an import of the origin's version would do.
 
-    license: str | None = None
-    visibility: str | None = None
-    overwrite: bool = False
+    Attributes:
+        current: The model on the hub; ``None`` if there is none.
+        version: The origin now.
+        license: License of the copy.
+        visibility: Visibility of a new model; ``None`` is the default of its namespace.
+        changes: What differs.
+    """
+
+    current: MLModel | None
+    version: RemoteVersion
+    license: str
+    visibility: str | None
+    changes: Changes
 
 
 def import_model(
@@ -66,34 +73,41 @@ def import_model(
     options: ModelImportOptions,
 ) -> ModelImport:
     """Copy a model into the hub, or update it; see :meth:`hpcfair.Client.import_model`."""
-    account = Account.from_json(http.get("/api/v1/whoami"))
-    name = name or f"{account.name}/{origin.name.partition('/')[2]}"
-    current = current_model(http, name)
+    if name is None:
+        account = Account.from_json(http.get("/api/v1/whoami"))
+        name = f"{account.name}/{origin.name.partition('/')[2]}"
+    destination = HubDestination(http, name)
     with Transport(http.config.for_server(origin.server)) as there:
-        pinned = pin(there, origin)
-        require_same(name, current, pinned)
-        if current and current.origin and current.origin["commit"] == pinned.revision:
-            head = revision(http, name, current.default_branch)
-            return ModelImport(name, head, pinned.url, str(pinned.revision))
-        version = read_version(there, pinned)
-        license_id = license_of(version, current, options)
-        visibility = visibility_of(version, current, license_id, options)
-        changes = changes_of(there, current, version)
-        if not options.overwrite:
-            require_no_edits(name, changes)
-        require_room(http, account, name, changes.updated)
-        files = _fetch(http, there, cache, version, changes.updated)
-        digests = {path: file.sha256 for path, file in files.items()}
-        local = {path: cache.blob(file.sha256) for path, file in files.items() if cache.has(file)}
-        upload(http, local, what=name)
-        if not version.license and (README in digests or not changes.head.get(README)):
-            digests[README] = _upload_card(http, there, cache, version, license_id, name)
-    return commit_import(http, name, current, version.origin, digests, changes, visibility)
+        return import_into(destination, there, cache, origin, options)
+
+
+def import_into(
+    destination: ImportDestination,
+    there: Transport,
+    cache: Cache,
+    origin: ModelOrigin,
+    options: ModelImportOptions,
+) -> ModelImport:
+    """Copy a model into a hub, or update it; raises as :meth:`hpcfair.Client.import_model`.
+
+    Args:
+        there: Connections to the server of ``origin``.
+    """
+    current = destination.current()
+    plan = compare_origin(destination, current, there, origin, options)
+    if isinstance(plan, ModelOrigin):
+        head = destination.head(current)
+        return ModelImport(destination.name, head, plan.url, str(plan.revision))
+    if not options.overwrite:
+        require_no_edits(destination.name, plan.changes)
+    destination.require_room(plan.changes.updated)
+    digests = _move(destination, there, cache, plan)
+    at = plan.version.origin
+    return commit_import(destination, current, at, digests, plan.changes, plan.visibility)
 
 
 def commit_import(
-    http: Transport,
-    name: str,
+    destination: ImportDestination,
     current: MLModel | None,
     origin: ModelOrigin,
     digests: Mapping[str, str],
@@ -111,88 +125,51 @@ def commit_import(
         for path, digest in digests.items()
         if path not in changes.head or changes.head[path].sha256 != digest
     }
-    version = str(origin.revision)
-    branch = current.default_branch if current else "main"
-    if current is None:
-        ensure(http, name, visibility=visibility)
+    name, url, version = destination.name, origin.url, str(origin.revision)
+    destination.create(current, visibility)
     if not changed and not changes.deleted:
-        return ModelImport(name, revision(http, name, branch), origin.url, version)
-    saved = commit(
-        http,
-        name,
-        add=changed,
-        delete=changes.deleted,
-        message=f"Import {origin.url} at {version}",
-        branch=branch,
-        parent=current.revision if current else None,
-        origin={"url": origin.url, "commit": version},
+        return ModelImport(name, destination.head(current), url, version)
+    saved = destination.commit(current, ImportCommit(changed, changes.deleted, origin))
+    return ModelImport(name, saved, url, version, tuple(changed), tuple(changes.deleted))
+
+
+def compare_origin(
+    destination: ImportDestination,
+    current: MLModel | None,
+    there: Transport,
+    origin: ModelOrigin,
+    options: ModelImportOptions,
+) -> OriginComparison | ModelOrigin:
+    """What an import would do, without bytes; the origin at its commit if ``current`` has that one
+    already."""
+    pinned = pin(there, origin)
+    require_same(destination.name, current, pinned)
+    if current and current.origin and current.origin["commit"] == pinned.revision:
+        return pinned
+    version = read_version(there, pinned)
+    license_id = license_of(version, current, options)
+    visibility = visibility_of(version, current, license_id, options)
+    return OriginComparison(
+        current, version, license_id, visibility, changes_of(there, current, version)
     )
-    return ModelImport(name, saved, origin.url, version, tuple(changed), tuple(changes.deleted))
 
 
-def current_model(http: Transport, name: str) -> MLModel | None:
-    """The model on the hub; ``None`` if there is none."""
-    try:
-        return info(http, name)
-    except ModelNotFound:
-        return None
-
-
-def license_of(version: RemoteVersion, current: MLModel | None, options: ModelImportOptions) -> str:
-    """The license of the copy: that of the card, else the one that the user states."""
-    stated = options.license or ""
-    if version.license:
-        if stated and stated.lower() != version.license.lower():
-            raise BadInput(
-                f"The card of {version.origin.url} states the license {version.license}.",
-                "Leave the license out: an import keeps what the card states.",
-            )
-        return version.license
-    earlier = (current.card.get("license") if current else None) or ""
-    if not (stated or earlier):
-        raise LicenseMissing(
-            f"The card of {version.origin.url} states no license, so nobody is permitted to copy "
-            "the model. Nothing was moved.",
-            "If you may, state the license: --license ID, or license=...",
-            code="license_missing",
-        )
-    return stated or str(earlier)
-
-
-def visibility_of(
-    version: RemoteVersion, current: MLModel | None, license_id: str, options: ModelImportOptions
-) -> str | None:
-    """The visibility of a new model; ``None`` is the default of its namespace."""
-    is_free = version.is_open and is_redistributable(license_id)
-    if options.visibility or is_free:
-        return options.visibility
-    if current and (current.is_held or current.visibility == "public"):
-        reason = f"has the license {license_id}" if version.is_open else "is private or gated"
-        raise BadInput(
-            f"{current.name} is public, and {version.origin.url} {reason}. Nothing was moved.",
-            "Make the model private, or confirm that it may be passed on: --public.",
-        )
-    return "private"
-
-
-def require_room(http: Transport, account: Account, name: str, files: Sequence[RemoteFile]) -> None:
-    """Refuse an import that exceeds the quota of one's own namespace, before bytes are moved. The
-    hub refuses those of others."""
-    room = next((one for one in account.quotas if one["name"] == "bytes"), None)
-    if room is None or room["limit"] is None or name.partition("/")[0] != account.name:
-        return
-    needed, free = sum(file.size_bytes for file in files), room["limit"] - room["used"]
-    if needed > free:
-        raise Forbidden(
-            f"The files have {needed:,} bytes, and {max(free, 0):,} are left of the quota of "
-            f"{account.name} on {http.config.url}. Nothing was moved.",
-            "Delete something, or ask the hub's operators for more.",
-            code="quota_exceeded",
-        )
+def _move(
+    destination: ImportDestination, there: Transport, cache: Cache, plan: OriginComparison
+) -> dict[str, str]:
+    """Move what changed to the hub. Returns path to SHA-256."""
+    version = plan.version
+    files = _fetch(destination, there, cache, version, plan.changes.updated)
+    digests = {path: file.sha256 for path, file in files.items()}
+    local = {path: cache.blob(file.sha256) for path, file in files.items() if cache.has(file)}
+    destination.keep(local)
+    if not version.license and (README in digests or not plan.changes.head.get(README)):
+        digests[README] = _keep_card(destination, there, cache, version, plan.license)
+    return digests
 
 
 def _fetch(
-    http: Transport,
+    destination: ImportDestination,
     there: Transport,
     cache: Cache,
     version: RemoteVersion,
@@ -200,29 +177,28 @@ def _fetch(
 ) -> dict[str, File]:
     """Path to each of ``files``. Those whose bytes the hub lacks are then in the cache."""
     named = {file.sha256 for file in files if file.sha256}
-    missing = missing_blobs(http, sorted(named))
+    missing = destination.missing(sorted(named))
     stored = [file for file in files if file.sha256 and file.sha256 not in missing]
     rest = [file for file in files if file not in stored]
-    fetched = fetch_files(there, cache, version.origin, rest)
+    fetched = fetch_files(there, cache, version.origin, rest, destination.transferring)
     return fetched | {
         file.path: File(file.path, file.sha256 or "", file.size_bytes) for file in stored
     }
 
 
-def _upload_card(
-    http: Transport,
+def _keep_card(
+    destination: ImportDestination,
     there: Transport,
     cache: Cache,
     version: RemoteVersion,
     license_id: str,
-    name: str,
 ) -> str:
-    """Upload the card of ``version`` with a license. Returns its SHA-256."""
+    """Give the hub the card of ``version`` with a license. Returns its SHA-256."""
     remote = [file for file in version.files if file.path == README]
-    fetched = fetch_files(there, cache, version.origin, remote)
+    fetched = fetch_files(there, cache, version.origin, remote, destination.transferring)
     with local_files(None, "TMPDIR"), TemporaryDirectory(prefix="hpcfair-") as folder:
         text = cache.blob(fetched[README].sha256).read_text("utf-8") if fetched else None
         local = Path(folder) / "card.md"
-        card = cards.merge(text, {"license": license_id}, name=name)
+        card = cards.merge(text, {"license": license_id}, name=destination.name)
         local.write_text(card, "utf-8", newline="")
-        return upload(http, {README: local}, what=name)[README]
+        return destination.keep({README: local})[README]

@@ -11,6 +11,7 @@ from hub.pages.addresses import newest_first
 from hub.pages.cite import cited, embedded_record, fair_share
 from hub.pages.factcard import FactCard, fact_card
 from hub.pages.frame import frame, repository_page
+from hub.pages.modelimport import ImportPanel, import_panel
 from hub.pages.progress import summary_of
 from hub.pages.speedpanel import SpeedPanel, speed_panel
 from hub.pages.targetchoice import keep_choice
@@ -23,8 +24,8 @@ from registry.selectors.fair.versions import version_list, versions_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get
 from registry.selectors.results.generation import BuildGeneration, generation_of
-from registry.states import RepositoryKind
-from registry.tables import MLModel
+from registry.states import RepositoryKind, Visibility
+from registry.tables import MLModel, Revision
 
 #: Upper bound on the tables of a data set whose columns its page shows.
 _TABLES = 3
@@ -67,6 +68,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "record": embedded_record(description),
         "fair_share": fair_share(description),
         "summary": summary_of(revision) if is_model else None,
+        "imported": _imported(request, mlmodel, revision, description),
     }
     response = render(request, "mlmodel/card.html", context)
     keep_choice(request, response, [one.slug for one in panel.targets] if panel else [])
@@ -86,6 +88,17 @@ def cite(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         **cited(describe(revision)),
     }
     return render(request, "mlmodel/citing.html", context)
+
+
+def _imported(
+    request: HttpRequest, mlmodel: MLModel, revision: Revision, description: Description
+) -> ImportPanel | None:
+    # A model that was made for an import is private at first.
+    is_imported = any(one.relation == "import" for one in description.derived_from)
+    is_model = mlmodel.kind == RepositoryKind.MODEL
+    if is_model and (is_imported or mlmodel.visibility == Visibility.PRIVATE):
+        return import_panel(request.user, mlmodel, revision)
+    return None
 
 
 def _fact_card(description: Description, panel: SpeedPanel | None) -> FactCard:

@@ -33,6 +33,7 @@ _PHASES = {
     "reproduce": "Running builds again",
     "assess": "Assessing the record",
     "draft": "Registering the DOI",
+    "import": "Fetching the files",
     "read": "Reading the tables",
     "inputs": "Reading the inputs",
     "run": "Running the build",
@@ -44,9 +45,12 @@ _PHASES = {
 _NEXT = {"search": "then the best candidates are confirmed"}
 #: Phases whose message names a candidate.
 _WITH_CANDIDATE = frozenset({"search", "confirmation"})
+#: Phases whose steps are bytes.
+_IN_BYTES = frozenset({"import"})
 _KINDS = {
     JobKind.INSPECT: "Inspection",
     JobKind.TABLES: "Reading of tables",
+    JobKind.IMPORT: "Import",
     JobKind.TUNE: "Tuning",
     JobKind.SCHEDULE: "Schedule search",
     JobKind.ABLATE: "Ablation",
@@ -67,7 +71,7 @@ class JobProgress:
         phase: What it does, for people.
         now: What is tried now, in words; "" if unknown.
         used, budget: Seconds of the phase until now and its budget; or steps, if they are counted.
-        unit: ``s`` or ``""``.
+        unit: ``s``, ``MB`` or ``""``.
         left: The time that is left, and what follows; "" if unknown.
     """
 
@@ -129,7 +133,10 @@ def progress_of(job: Job, now: datetime | None = None) -> JobProgress | None:
         used_s = min(used_s + age_s, budget_s)
         return JobProgress(phase, words, used_s, budget_s, "s", _left(name, budget_s - used_s))
     if total := report.get("total"):
-        return JobProgress(phase, words, report.get("done") or 0, total)
+        done = report.get("done") or 0
+        if name in _IN_BYTES:
+            return JobProgress(phase, words, done / 1e6, max(total / 1e6, 1.0), "MB")
+        return JobProgress(phase, words, done, total)
     return JobProgress(phase, words)
 
 

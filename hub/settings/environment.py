@@ -222,6 +222,24 @@ INSPECT_SLOTS = _work.integer(
     about="Inspections that a machine runs at a time; 0: one per processor while each has the "
     "memory of `HPCFAIR_CHILD_MEMORY_MIB`.",
 )
+IMPORT_SERVERS = _work.words(
+    "HPCFAIR_IMPORT_SERVERS",
+    "https://huggingface.co",
+    shown="https://huggingface.co",
+    about="Addresses of the servers of the Hugging Face Hub's protocol, such as other hubs, from "
+    "which users import models on the page or by API; empty: none. A server that is listed may "
+    "have an address of a private network, and may have one without TLS.",
+)
+IMPORT_BYTES = (
+    _work.integer(
+        "HPCFAIR_IMPORT_MIB",
+        102_400,
+        low=1,
+        high=2**24,
+        about="Largest import of a worker, in MiB.",
+    )
+    * 2**20
+)
 WEBHOOK_EVERY_S = _work.integer(
     "HPCFAIR_WEBHOOK_SECONDS",
     5,

@@ -21,6 +21,10 @@ class NotSent(Exception):
     """There was no response; the text says why."""
 
 
+class PrivateAddress(NotSent):
+    """The host is one of this machine or of a private network."""
+
+
 def post(
     url: str, *, body: bytes, headers: Mapping[str, str], timeout_s: float, private: bool
 ) -> int:
@@ -42,7 +46,7 @@ def post(
         raise NotSent(refusal.detail) from None
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    addresses = _resolve(host, port, private=private)
+    addresses = resolve(host, port, private=private)
     path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     # Only determines the Host header; the socket is opened below.
@@ -64,7 +68,11 @@ def post(
         connection.close()
 
 
-def _resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
+def resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
+    """Up to three addresses of a host, to be connected to in place of its name.
+
+    Raises ``PrivateAddress`` unless private ones are allowed; ``NotSent`` if there is none.
+    """
     try:
         rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -72,7 +80,7 @@ def _resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
     addresses = [(str(row[4][0]), port) for row in rows]
     # Also rejects names with both public and private addresses.
     if not private and not all(is_public(address) for address, _ in addresses):
-        raise NotSent(f"{host[:100]} is an address of a private network.")
+        raise PrivateAddress(f"{host[:100]} is an address of a private network.")
     return addresses[:_MOST_ADDRESSES]
 
 

@@ -12,11 +12,11 @@ from registry.states import FailureClass, JobKind
 from workers.device.end import end_of
 from workers.device.kinds import WORK
 from workers.fleet.probe import ThisMachine
-from workers.jobs import assess, datatable, doi, inspect
+from workers.jobs import assess, datatable, doi, inspect, modelimport
 from workers.jobs.device import device_settings
 from workers.jobs.hub import RegistryHub, refusals
 from workers.jobs.lease import Lease
-from workers.jobs.slots import inspection_slot
+from workers.jobs.slots import import_slot, inspection_slot
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 HUB_WORK: Final[dict[str, Callable[[RegistryHub], dict[str, Any]]]] = {
     "inspect": inspect.work,
     "tables": datatable.work,
+    "import": modelimport.work,
     "doi": doi.work,
     "assess": assess.work,
 }
@@ -43,6 +44,16 @@ def drain_inspections() -> int:
     while True:
         with inspection_slot() as slot:
             if slot is None or not one([JobKind.INSPECT], here=None, is_quick=slot.is_last):
+                return count
+        count += 1
+
+
+def drain_imports() -> int:
+    """Run queued imports while a slot of this machine is free; returns the number of claims."""
+    count = 0
+    while True:
+        with import_slot() as is_free:
+            if not (is_free and one([JobKind.IMPORT], here=None)):
                 return count
         count += 1
 

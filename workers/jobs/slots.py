@@ -1,4 +1,5 @@
-"""Slots of inspections on this machine, so that several run at a time within its memory.
+"""Slots of inspections on this machine, so that several run at a time within its memory; and of
+imports, which wait for other servers, so that they do not keep all workers.
 
 A slot is a locked file: the kernel frees the slot of a killed worker. The last free slot takes no
 inspection that is known to be costly, so that short ones always have one.
@@ -17,6 +18,9 @@ from typing import TextIO
 from django.conf import settings
 
 from hpcfair.machine import describe
+
+#: Imports that a machine runs at a time.
+IMPORT_SLOTS = 2
 
 _MEMINFO = Path("/proc/meminfo")
 
@@ -57,6 +61,21 @@ def inspection_slot() -> Iterator[Slot | None]:
             for lock in free:
                 lock.close()
         yield slot
+
+
+@contextmanager
+def import_slot() -> Iterator[bool]:
+    """Hold a slot of imports during the block; false if all are held."""
+    folder = Path(settings.DATA_DIR) / "run" / "imports"
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        for number in range(IMPORT_SLOTS):
+            lock = _lock(folder / str(number))
+            if lock is not None:
+                stack.enter_context(lock)
+                yield True
+                return
+        yield False
 
 
 def _lock(path: Path) -> TextIO | None:

@@ -20,11 +20,12 @@ from hpcfair.composition import Composition
 from hpcfair.exporters.base import Examples
 from hpcfair.fork import Reused
 from hpcfair.forms import Form
+from hpcfair.importrules import ModelImportOptions
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
 from hpcfair.modelbundle.importing import import_bundle
 from hpcfair.modelbundle.source import is_bundle
-from hpcfair.modelimport import ModelImport, ModelImportOptions
+from hpcfair.modelimport import ModelImport
 from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
 from hpcfair.runtimes.base import Array

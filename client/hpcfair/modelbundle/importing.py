@@ -7,9 +7,10 @@ from typing import Any
 from hpcfair.cache import Cache
 from hpcfair.errors import BadInput
 from hpcfair.hubimport import HubVersion, import_version, plan_import
+from hpcfair.importrules import ModelImportOptions
 from hpcfair.modelbundle.reader import ModelBundle
 from hpcfair.modelbundle.source import BundleCache, connection_of
-from hpcfair.modelimport import ModelImport, ModelImportOptions
+from hpcfair.modelimport import ModelImport
 from hpcfair.transport import Transport
 from hpcfair.trust.evidence import SCHEMA
 from hpcfair.types import Account, File

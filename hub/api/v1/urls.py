@@ -13,7 +13,7 @@ from hub.api.v1.analysis import (
 )
 from hub.api.v1.fair import assessment, doi, identifier, report
 from hub.api.v1.people import account, token
-from hub.api.v1.repository import equal_range, file, findings, mlmodel, revision
+from hub.api.v1.repository import equal_range, file, findings, mlmodel, modelimport, revision
 from hub.api.v1.results import (
     attestation,
     build,
@@ -124,6 +124,8 @@ urlpatterns = [
     path("workloads/<uuid:uuid>/cross-applications", experiment.CrossApplicationsView.as_view()),
     path("principles", principle.PrinciplesView.as_view()),
     path("principles/<str:identifier>", principle.PrincipleView.as_view()),
+    path("imports", modelimport.ImportsView.as_view()),
+    path("imports/servers", modelimport.ImportServersView.as_view()),
     path("jobs", job.JobsView.as_view()),
     path("jobs/<uuid:uuid>", job.JobView.as_view()),
     path("jobs/<uuid:uuid>/cancel", job.JobCancelView.as_view()),

@@ -21,6 +21,11 @@ from registry.tables import MLModel, OutboxEntry, Ref, Revision
 _DESCRIBING = frozenset({".gitattributes", ".gitignore", "README.md", "LICENSE", "LICENSE.md"})
 
 
+def hold_begin(mlmodel: MLModel) -> None:
+    """Hold a private model: it becomes public once the files of its next commit have passed."""
+    MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PRIVATE).update(is_held=True)
+
+
 def hold_review(revision: Revision) -> None:
     """End the hold of a model whose new head has files and no network, in the caller's transaction.
 

@@ -30,6 +30,7 @@ _RUN_FACTOR, _RUN_ALLOWANCE_S = 10.0, 3600.0
 _ESTIMATES_S = {
     JobKind.INSPECT: 5.0,
     JobKind.TABLES: 5.0,
+    JobKind.IMPORT: 600.0,
     JobKind.REPRODUCE: 10.0,
     JobKind.ASSESS: 5.0,
     JobKind.DOI: 2.0,
@@ -140,8 +141,7 @@ def flow_reestimate(job: Job, seconds: float) -> None:
 def flow_lock(flow: JobFlow, *, wait: bool) -> JobFlow | None:
     """Lock a flow that was read as the next one.
 
-    Args:
-        wait: If not, ``None`` is returned for a flow that another claim holds or has served since.
+    Unless ``wait``, ``None`` is returned for one that another claim holds or has served since.
     """
     rows = flows().select_for_update(of=("self",), skip_locked=not wait)
     if not wait:

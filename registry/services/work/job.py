@@ -96,8 +96,12 @@ def job_create(
     parameters: dict[str, Any],
     priority: int,
     after_s: float = 0.0,
+    secret: str = "",
 ) -> Job:
-    """Queue a new job in the current transaction, for services that have checked the request."""
+    """Queue a new job in the current transaction, for services that have checked the request.
+
+    ``secret`` is a text of :mod:`registry.services.work.secret`, which is erased when the job ends.
+    """
     place = flow_columns(
         kind=kind,
         revision=revision,
@@ -113,6 +117,7 @@ def job_create(
         **place,
         parameters=parameters,
         priority=priority,
+        secret=secret,
         requested_by=person(actor),
         **delay_columns(after_s),
     )

@@ -45,7 +45,7 @@ def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: A
     if to not in JOB_TRANSITIONS[source]:
         raise ValueError(f"a job does not go from {source} to {to}")
     if to in JOB_ENDED:
-        columns |= {"ended_at": timezone.now(), "lease_until": None}
+        columns |= {"ended_at": timezone.now(), "lease_until": None, "secret": ""}
     return rows.filter(state=source).update(state=to, **columns) == 1
 
 

@@ -65,6 +65,9 @@ class Job(models.Model):
     # The candidate that the current attempt tries; suspected if the device falls silent.
     candidate = sha256_column(blank=True)
 
+    # Encrypted by registry.services.work.secret; erased by the transition that ends the job.
+    secret = models.TextField(blank=True)
+
     progress = models.JSONField(default=dict)
     result = models.JSONField(default=dict)
     failure_class = models.CharField(max_length=16, choices=FailureClass.choices, blank=True)

@@ -79,6 +79,8 @@ NOT_ABOUT = {
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema", "topology_schema", "fair_report",
     "assessment_schema",
+    # Of models by name in the body: tests/workers/jobs/test_modelimport.py.
+    "model_import", "import_servers",
     # Their readers only: test_workload.py, tests/registry/analysis/test_comparison.py.
     "workload_list", "compare",
     # Of public models only: tests/registry/analysis/test_principle.py.

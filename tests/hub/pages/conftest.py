@@ -288,7 +288,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"/workloads/{best.task.uuid}",
         "/workloads", f"/workloads/{workload.uuid}",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
-        "/fleet", "/targets/new", "/settings/bundles",
+        "/fleet", "/targets/new", "/settings/bundles", "/new/import",
         f"/targets/{shopfloor.SLUG}", f"/devices/{device.uuid}",
         "/catalog", "/terms", "/policy",
         f"{root}/perf", f"{root}/perf?metric=time&tab=peers", "/tune-next", f"{root}/profiles",

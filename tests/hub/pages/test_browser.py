@@ -4,6 +4,7 @@ One file, for a browser takes longer to start than most of these tests.
 """
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,11 +13,13 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.work.attempt import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import AccessRequest, Discussion, Job, MLModel, User
+from tests.factories import commit_files, readme
 from tests.hub.fair.records import make_record
 from tests.hub.pages.conftest import Tuned, sign_in
 from tests.hub.pages.test_lineage import make_family
 from tests.programs import needs
 from tests.registry import shopfloor
+from workers.jobs.run import drain_imports
 
 pytestmark = [
     pytest.mark.browser,
@@ -62,6 +65,33 @@ def test_a_facet_narrows_and_is_taken_off_again(page: Page, tuned: Tuned) -> Non
     expect(page).to_have_url(re.compile("task=image-classification"))
     page.get_by_role("link", name="Remove filter").click()
     expect(page).not_to_have_url(re.compile("task="))
+
+
+def test_a_model_is_imported_and_compared_with_its_origin(
+    page: Page, galaxy: MLModel, alice: User, settings: Any, live_server: Any
+) -> None:
+    commit_files(galaxy, {"README.md": readme(), "notes.txt": "one"})
+    settings.IMPORT_SERVERS = [live_server.url]
+    sign_in(page, "alice")
+    page.goto("/new")
+    page.get_by_role("link", name="Import from another hub").click()
+    page.get_by_label("Model there").fill(f"{live_server.url}/lab/galaxy-cnn/tree/main")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("queued").first).to_be_visible()
+    drain_imports()
+    # Not reloaded: the page asks for the progress.
+    page.get_by_role("link", name="Open alice/galaxy-cnn").click()
+    expect(page.get_by_role("heading", name="Import", exact=True)).to_be_visible()
+    commit_files(galaxy, {"notes.txt": "two"})
+    page.get_by_role("button", name="Check for changes").click()
+    drain_imports()
+    expect(page.get_by_text("1 file changed").first).to_be_visible()
+    page.get_by_role("link", name="Update", exact=True).click()
+    page.get_by_role("button", name="Update", exact=True).click()
+    drain_imports()
+    page.get_by_role("link", name="Open alice/galaxy-cnn").click()
+    page.get_by_role("link", name="Files", exact=True).click()
+    expect(page.get_by_text("notes.txt").first).to_be_visible()
 
 
 def test_progress_of_a_job_moves_without_a_reload(page: Page, galaxy: MLModel) -> None:
