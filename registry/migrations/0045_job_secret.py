@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0043_converters'),
+        ('registry', '0044_foreign_evidence'),
     ]
 
     operations = [
