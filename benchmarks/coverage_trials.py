@@ -11,10 +11,9 @@ from typing import Any
 
 from benchmarks.coverage_exclusions import exclusion_of
 from benchmarks.coverage_summary import RIGHT
-from benchmarks.networks import network_of
+from benchmarks.networks import backends_for, network_of
 from benchmarks.report import say
 from hpcfair.isolation.limits import Limits
-from workers.backends import registry
 from workers.backends.normalform import NORMALISER
 from workers.backends.tvm.space import FIXED
 from workers.engine.clock import SystemClock
@@ -91,7 +90,7 @@ def cover(slug: str, files: Path, setup: CoverageSetup) -> dict[str, Document]:
         network, problem = None, f"inspection refuses the network: {error}"
     stored: dict[str, Document] = {}
     missing = []
-    for name in _fitting(network, setup):
+    for name in backends_for(network, [n for n in setup.backends if not setup.faults.get(n)]):
         path = setup.path_of(slug, name)
         if path.exists():
             stored[name] = json.loads(path.read_text())
@@ -125,17 +124,6 @@ def candidates_of(backend: Backend, network: Network, target: TargetSpec) -> lis
         options.append(fixed)
     candidates = [Candidate(backend.name, each) for each in options]
     return list({candidate.sha256: candidate for candidate in candidates}.values())
-
-
-def _fitting(network: Network | None, setup: CoverageSetup) -> list[str]:
-    """Backends that take the network's formats; those that take ONNX if it is unknown."""
-    forms = {form.format for form in network.alternatives} if network else set()
-    every, _ = registry.entries()
-    return [
-        name
-        for name in setup.backends
-        if not setup.faults.get(name) and not every[name].formats.isdisjoint({"onnx", *forms})
-    ]
 
 
 def _refused(names: Sequence[str], reason: str) -> Iterator[tuple[str, Document]]:

@@ -1,11 +1,13 @@
 """The example models as networks of the engine."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.report import say
 from examples.models.catalogue import make
+from workers.backends import registry
 from workers.engine.types import AlternativeFormat, Network, TensorSpec
 from workers.inspection.inspect import read_folder
 
@@ -48,6 +50,13 @@ def network_of(folder: Path) -> Network:
             for form in graph["forms"]
         ),
     )
+
+
+def backends_for(network: Network | None, names: Iterable[str]) -> list[str]:
+    """The backends of ``names`` that take a format of ``network``, or ONNX if it is unknown."""
+    formats = {"onnx", *(form.format for form in (network.alternatives if network else ()))}
+    every, _ = registry.entries()
+    return [name for name in names if not every[name].formats.isdisjoint(formats)]
 
 
 def _sha256(path: Path) -> str:

@@ -1,10 +1,11 @@
 """Speed of the builds that the hub serves, relative to ``onnxruntime.InferenceSession(path)``.
 
-``make bench NAME=served [ARGS="--budget 60"]``. For each model TVM's schedules are searched, as by
-the hub in the background; then the engine searches the model with all available backends and the
-experience of the models before. The selected builds are measured again, interleaved with the
-baseline in fresh processes, and only these figures count. ``offline`` counts samples
-per second over the baseline at its best batch.
+``make bench NAME=served [ARGS="--budget 60"]`` takes the examples, and with ``--seed N`` a set of
+exported networks that the benchmark ``coverage`` draws. For each model TVM's schedules are
+searched, as by the hub in the background; then the engine searches the model with all available
+backends and the experience of the models before. The selected builds are measured again,
+interleaved with the baseline in fresh processes, and only these figures count. ``offline`` counts
+samples per second over the baseline at its best batch.
 
 An interrupted run continues; ``--fresh`` starts again.
 """
@@ -12,18 +13,24 @@ An interrupted run continues; ``--fresh`` starts again.
 import argparse
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.exports.drawing import Export, draw
+from benchmarks.exports.folders import NotExported, folder_of
+from benchmarks.networks import example, network_of
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from benchmarks.served_figures import CLASSES
 from benchmarks.served_offline import OFFLINE
 from benchmarks.serving import SearchSetup, add_stored_trials, search_and_measure
 from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
-from workers.engine.types import TargetSpec, sha256_of
+from workers.engine.errors import ReferenceFailed
+from workers.engine.types import Network, TargetSpec, sha256_of
 from workers.fleet.probe import this_machine
+from workers.inspection.errors import InspectionError
 
 #: Seven architectures of the onnx wheel, then others.
 MODELS = (
@@ -57,10 +64,16 @@ def main() -> None:
     for reason in setup.missing.values():
         say(reason)
     models: dict[str, dict[str, Any]] = {}
-    for name in options.models:
-        models[name] = _once(folder, name, setup, options.cache)
-        say(_line(name, models[name]))
-    facts |= {"missing": setup.missing, "backends": sorted(setup.backends)}
+    problems: dict[str, str] = {}
+    for name, make in _networks(options).items():
+        try:
+            models[name] = _once(folder, name, make(), setup)
+        except (NotExported, InspectionError, ReferenceFailed) as error:
+            problems[name] = str(error)
+            say(f"{name} is left out: {error}")
+        else:
+            say(_line(name, models[name]))
+    facts |= {"missing": setup.missing, "backends": sorted(setup.backends), "left_out": problems}
     figures = _figures(models)
     if not BF16 & setup.features:
         figures = {name: figure for name, figure in figures.items() if "bf16" not in name}
@@ -69,9 +82,23 @@ def main() -> None:
     report("served", figures, baseline=baseline, environment=facts, details=_brief(models))
 
 
+def _networks(options: argparse.Namespace) -> dict[str, Callable[[], Network]]:
+    """The networks by name, made when called. An exported one may raise NotExported or
+    InspectionError."""
+    if options.seed is None:
+        return {name: partial(example, name, options.cache) for name in options.models}
+    exports = draw(options.seed, options.networks)
+    return {export.slug: partial(_exported, export, options.cache) for export in exports}
+
+
+def _exported(export: Export, cache: Path) -> Network:
+    return network_of(folder_of(export, cache))
+
+
 def _setup(options: argparse.Namespace, here: TargetSpec) -> SearchSetup:
     # The examples were published as ONNX alone.
-    backends, missing = registry.available(here, options.backends, formats={"onnx"})
+    formats = {"onnx"} if options.seed is None else None
+    backends, missing = registry.available(here, options.backends, formats=formats)
     baseline = registry.reference_for(here)
     return SearchSetup(
         here,
@@ -84,17 +111,17 @@ def _setup(options: argparse.Namespace, here: TargetSpec) -> SearchSetup:
     )
 
 
-def _once(folder: Path, name: str, setup: SearchSetup, cache: Path) -> dict[str, Any]:
+def _once(folder: Path, name: str, network: Network, setup: SearchSetup) -> dict[str, Any]:
     """Results of a model, from an earlier run or measured now."""
     path = folder / f"{name}.json"
     if not path.exists():
-        result = search_and_measure(name, cache, folder, setup)
+        result = search_and_measure(name, network, folder, setup)
         # Written atomically: a run may be interrupted at any moment.
         draft = path.with_suffix(".draft")
         draft.write_text(json.dumps(result, allow_nan=False))
         draft.rename(path)
     else:
-        add_stored_trials(name, cache, folder, setup)
+        add_stored_trials(name, network, folder, setup)
     document: dict[str, Any] = json.loads(path.read_text())
     return document
 
@@ -173,7 +200,10 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
+    chosen.add_argument("--seed", type=int, help="of a set of exported networks in their place")
+    parser.add_argument("--networks", type=int, help="size of that set, by default 20")
     parser.add_argument("--backends", help="by default all that are here")
     parser.add_argument("--target", help="of this machine; gpu for its GPU")
     parser.add_argument("--budget", type=float, help="seconds of search per model, by default 60")
@@ -192,6 +222,7 @@ def _options() -> argparse.Namespace:
         options.schedules = 0.0 if options.quick else 120.0
     options.processes = options.processes or (3 if options.quick else 10)
     options.models = options.models or list(QUICK if options.quick else MODELS)
+    options.networks = options.networks or (2 if options.quick else 20)
     return options
 
 

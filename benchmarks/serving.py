@@ -3,14 +3,14 @@
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from benchmarks.calm import undisturbed, wait
-from benchmarks.networks import example
+from benchmarks.networks import backends_for
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
 from benchmarks.served_figures import CLASSES, best_within
@@ -41,7 +41,7 @@ class SearchSetup:
         processes: Fresh processes per side in the last measurement.
         reference: Backend whose defaults are the baseline.
         schedules_s: Budget of the search of operator schedules before; 0 for none.
-        experience: Results of the searches so far.
+        experience: Results of the searches so far. Copies for single networks share it.
     """
 
     target: TargetSpec
@@ -102,20 +102,23 @@ def _is_disturbed(trial: Trial) -> bool:
     return measurement is not None and bool(measurement.quality.get("disturbed"))
 
 
-def add_stored_trials(name: str, cache: Path, folder: Path, setup: SearchSetup) -> None:
-    """Add the stored trials of the example ``name`` to the experience."""
-    setup.remember(example(name, cache), JsonLinesTrialStore(_trials_file(folder, name)).trials())
+def add_stored_trials(name: str, network: Network, folder: Path, setup: SearchSetup) -> None:
+    """Add the stored trials of the network ``name`` to the experience."""
+    setup.remember(network, JsonLinesTrialStore(_trials_file(folder, name)).trials())
 
 
-def search_and_measure(name: str, cache: Path, folder: Path, setup: SearchSetup) -> dict[str, Any]:
-    """Search the example ``name`` and measure the selected builds.
+def search_and_measure(
+    name: str, network: Network, folder: Path, setup: SearchSetup
+) -> dict[str, Any]:
+    """Search the network ``name`` and measure the selected builds.
 
     Returns:
         JSON; ``classes`` holds the served build for each of :data:`CLASSES` that applies. Trials
         are stored in ``folder``, from which an interrupted search continues.
     """
     started = perf_counter()
-    network = example(name, cache)
+    fitting = backends_for(network, setup.backends)
+    setup = replace(setup, backends={each: setup.backends[each] for each in fitting})
     if setup.schedules_s and "tvm" in setup.backends:
         path = folder / f"{name}.schedules"
         schedules = stored_schedules(name, network, setup.target, setup.schedules_s, path)

@@ -152,6 +152,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     found = {"one": _found(1.0, 2.0, 0.895), "two": _found(4.0, 8.0, None)}
     monkeypatch.setattr(served, "search_and_measure", lambda name, *_: found.pop(name))
     monkeypatch.setattr(served, "add_stored_trials", lambda *_: None)
+    monkeypatch.setattr(served, "example", lambda *_: None)
     monkeypatch.setattr(served, "_setup", lambda *_: _setup(1.0))
     return found
 

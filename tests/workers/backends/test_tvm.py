@@ -75,11 +75,40 @@ def test_an_image_is_resized_for_any_number_of_rows(tmp_path: Path) -> None:
     np.testing.assert_array_equal(y, x.repeat(2, axis=2).repeat(2, axis=3))
 
 
+def test_what_depends_on_sizes_only_is_constant_for_fixed_sizes(tmp_path: Path) -> None:
+    constants = {
+        "one": np.ones((1, 1), np.float32),
+        "any": np.array([-1]),
+        "ones": np.array([1, 1]),
+    }
+    nodes = [
+        helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value))
+        for name, value in constants.items()
+    ]
+    nodes += [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Equal", ["sizes", "any"], ["is_any"]),
+        helper.make_node("Where", ["is_any", "ones", "sizes"], ["shape"]),
+        helper.make_node("Expand", ["one", "shape"], ["mask"]),
+        helper.make_node("Add", ["x", "mask"], ["y"]),
+    ]
+    built = build(
+        networks.write(network(*nodes), tmp_path / "model"), tmp_path / "build", shapes="fixed"
+    )
+    assert built.outcome == "measured", built.detail
+    x = np.zeros((1, 4), np.float32)
+    with closing(runtime_of(built)) as runtime:
+        np.testing.assert_array_equal(runtime.run({"x": x})["y"], x + 1)
+
+
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, BuildResult]:
-    """The dense network, built for one row."""
+    """The dense network, built for one row. Its output has as many, under another name."""
     folder = tmp_path_factory.mktemp("dense")
-    network = networks.write(networks.mlp(), folder / "model")
+    model = networks.mlp()
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "rows"
+    network = networks.write(model, folder / "model")
+    assert network.outputs[0].shape == ("rows", 10)
     return network, build(network, folder / "build", shapes="fixed")
 
 

@@ -96,7 +96,7 @@ def signature_of(network: Network, options: Options) -> dict[str, Any]:
         sizes = {name: size for name, size in open_sizes(network).items() if name != rows}
     return {
         "inputs": [_described(spec, sizes) for spec in network.inputs],
-        "outputs": [_described(spec, sizes) for spec in network.outputs],
+        "outputs": [_described(spec, sizes, rows) for spec in network.outputs],
         "by_row": bool(rows),
     }
 
@@ -111,8 +111,11 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
 
 
-def _described(spec: TensorSpec, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _described(spec: TensorSpec, sizes: Mapping[str, int], rows: str = "") -> dict[str, Any]:
+    """A tensor of the signature; ``rows`` is its first dimension, whatever the file calls it."""
     shape = [sizes.get(size, size) if isinstance(size, str) else size for size in spec.shape]
+    if rows:
+        shape[0] = rows
     return {"name": spec.name, "dtype": spec.dtype, "shape": shape}
 
 

@@ -21,6 +21,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
 
 from workers.backends.tvm.errors import reason_of
+from workers.backends.tvm.fixed import with_fixed_sizes
 from workers.backends.tvm.owners import rename
 from workers.backends.tvm.recurrent import Recurrence
 from workers.engine.errors import InvalidCandidate
@@ -43,6 +44,8 @@ def import_model(
     names the operator, if TVM does not support the file.
     """
     model = _read(path)
+    if sizes is not None and any(isinstance(size, str) for spec in inputs for size in spec.shape):
+        model = with_fixed_sizes(model, inputs, sizes)
     _check(model)
     importer = _Importer(_shapes(inputs, sizes), {spec.name: spec.dtype for spec in inputs})
     opset = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 1)

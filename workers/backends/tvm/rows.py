@@ -17,15 +17,20 @@ _SEED = 20
 def rows_dimension(network: Network) -> str:
     """The batch dimension, if a build for batch size 1 can run rows one by one; empty otherwise.
 
-    It must be the first dimension of all inputs and outputs, occur nowhere else and be timed with
-    size 1. The rows must be independent, which is tested with ONNX Runtime on random inputs.
+    It must be the first dimension of all inputs, occur nowhere else and be timed with size 1.
+    Outputs must begin with it or with a dimension whose size the file does not tell. The rows must
+    be independent, which is tested with ONNX Runtime on random inputs.
     """
+    leading = {spec.shape[0] if spec.shape else "" for spec in network.inputs}
     specs = (*network.inputs, *network.outputs)
-    leading = {spec.shape[0] if spec.shape else "" for spec in specs}
     inner = {size for spec in specs for size in spec.shape[1:]}
     name = leading.pop()
     if leading or not isinstance(name, str) or not name or name in inner:
         return ""
+    others = inner | {size for spec in network.inputs for size in spec.shape} - {name}
+    for spec in network.outputs:
+        if not spec.shape or not isinstance(spec.shape[0], str) or spec.shape[0] in others:
+            return ""
     if open_sizes(network).get(name) != 1:
         return ""
     return name if _independent(network, name) else ""
