@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -134,6 +135,13 @@ def served(data: bytes, digest: str, request: httpx.Request) -> httpx.Response:
     start = int(asked[1])
     headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
     return httpx.Response(206, content=data[start:], headers=headers)
+
+
+@pytest.fixture(autouse=True)
+def loggers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the client write: libraries that configure logging disable loggers that exist."""
+    for name in ("hpcfair", "hpcfair.hints"):
+        monkeypatch.setattr(logging.getLogger(name), "disabled", False)
 
 
 @pytest.fixture

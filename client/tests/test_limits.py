@@ -46,8 +46,6 @@ def lines(
 ) -> Callable[[], list[str]]:
     """The hints so far, as somebody sees them who silenced nothing."""
     monkeypatch.delenv("HPCFAIR_QUIET")
-    # Libraries that configure logging disable the loggers that exist.
-    monkeypatch.setattr(logging.getLogger("hpcfair.hints"), "disabled", False)
     caplog.set_level(logging.WARNING, "hpcfair.hints")
     monkeypatch.setattr(hints, "_models_with_hint", set())
     return lambda: [r.getMessage() for r in caplog.records if r.name == "hpcfair.hints"]

@@ -178,10 +178,8 @@ def test_waits_grow_and_have_an_end() -> None:
 
 
 def test_who_is_refused_waits_as_long_as_asked_and_some_more_and_says_so(
-    hub: Any, config: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    hub: Any, config: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # Whatever other tests of this process did to loggers.
-    monkeypatch.setattr(logging.getLogger("hpcfair"), "disabled", False)
     waits: list[float] = []
     replies = [httpx.Response(429, headers={"Retry-After": "40"}, json={"code": "rate_limited"})]
     hub.on("GET", "/busy", lambda _: replies.pop() if replies else {"done": True})

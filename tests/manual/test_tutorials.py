@@ -42,6 +42,7 @@ _ELSEWHERE = {
     "docs/howto/graph.md": "client/tests/test_topology.py",
     "docs/tuning.md": "client/tests/test_placement_recipe.py",
     "docs/huggingface.md": "tests/clients/test_versions.py",
+    "docs/howto/generate.md": "client/tests/test_generation.py",
     "docs/howto/huggingface-folders.md": "tests/workers/jobs/test_conversion.py",
     "docs/howto/load.md": "client/tests/test_concurrency.py",
     "docs/reproduction.md": "client/tests/test_bench.py",

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hpcfair.isolation.child_serve import lacks_memory
 from hpcfair.isolation.errors import ChildFailed, FailureClass
@@ -25,6 +26,11 @@ _RUN_CHILD = (
     ("-P", "-m", _CHILD)
     if sys.version_info >= (3, 11)
     else ("-c", f"import sys; del sys.path[0]; import runpy; runpy._run_module_as_main({_CHILD!r})")
+)
+#: A process group of its own, so that a child ends with all that it started; before Python 3.11 a
+#: session is the only way to make one.
+_OWN_GROUP: dict[str, Any] = (
+    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 )
 
 
@@ -70,8 +76,7 @@ def start(workspace: Path, interpreter: Interpreter) -> subprocess.Popen[bytes]:
         bufsize=0,
         cwd=workspace,
         env=environment,
-        # Also makes a process group, which `process_group` alone does since Python 3.11.
-        start_new_session=True,
+        **_OWN_GROUP,
     )
     for pipe in (process.stdin, process.stdout, process.stderr):
         assert pipe is not None  # noqa: S101  all are pipes

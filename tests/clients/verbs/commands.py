@@ -176,8 +176,9 @@ def cache_verify(of: Context) -> None:
 @works("cache rm", CACHE)
 def cache_rm(of: Context) -> None:
     name = _cached(of)
-    hf(f"cache rm model/{name} -y")
-    assert f"model/{name}" not in hf("cache list").split()
+    removed = hf(f"cache rm model/{name} -y")
+    left = hf("cache list")
+    assert f"model/{name}" not in left.split(), f"{removed}{left}"
 
 
 @works("cache prune", CACHE)
