@@ -60,7 +60,9 @@ def published_results(result: SearchResult) -> list[ConfirmedResult]:
     ]
     for one in sorted(result.confirmed_results, key=_ratio):
         backend = one.trial.candidate.backend
-        if backend in result.readable - {other.trial.candidate.backend for other in published}:
+        # The baseline is published as well.
+        others = {other.trial.candidate.backend for other in (result.baseline, *published)}
+        if backend in result.readable - others:
             published.append(one)
     return published
 

@@ -123,8 +123,9 @@ def _readable_results(
     progress: Progress,
 ) -> list[ConfirmedResult]:
     """Confirmed results of backends whose kernels' code can be read, if none of theirs is among
-    ``results``: their profiles show how the time passes, even if other builds are faster."""
-    confirmed = {result.trial.candidate.backend for result in results}
+    ``results`` or the baseline: their profiles show how the time passes, even if other builds are
+    faster."""
+    confirmed = {context.baseline.backend, *(one.trial.candidate.backend for one in results)}
     effort = ConfirmationEffort(FEWEST_PROCESSES, context.request.budget.half_width, inf)
     added = []
     for trial in state.readable_trials():

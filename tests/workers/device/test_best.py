@@ -88,3 +88,9 @@ def test_a_build_whose_code_can_be_read_is_published_and_profiled_however_slow()
     assert published_results(result) == [exact, proved, slow]
     assert profiled_results(result) == [baseline, exact, proved, slow]
     assert best_result(result, "int8") is exact
+
+
+def test_the_baseline_is_published_once_although_its_code_can_be_read() -> None:
+    baseline = confirmed("exact", 1.0, "same", backend="b")
+    result = searched(baseline, confirmed("exact", 1.0, "same", backend="b"))
+    assert published_results(replace(result, readable=frozenset({"b"}))) == []
