@@ -77,10 +77,10 @@ def test_without_a_build_the_published_network_is_fetched(
 def test_the_command_says_what_it_fetched(client: Client, cluster: dict[str, Any]) -> None:
     words = ["prefetch", "lab/tiny", "--target", "cluster", "--runtime", "onnxruntime"]
 
-    said = CliRunner().invoke(cli.app, words, obj=client)
+    outcome = CliRunner().invoke(cli.app, words, obj=client)
     document = json.loads(CliRunner().invoke(cli.app, [*words, "--json"], obj=client).stdout)
 
-    assert said.stdout.startswith("cluster\tonnxruntime threads=one [exact]\t")
+    assert outcome.stdout.startswith("cluster\tonnxruntime threads=one [exact]\t")
     assert [each["target"] for each in document] == ["cluster"]
 
 

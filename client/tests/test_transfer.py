@@ -59,9 +59,9 @@ class Handler(BaseHTTPRequestHandler):
     state: Server
 
     def do_GET(self) -> None:  # the name http.server wants
-        asked = self.headers.get("Range", "")
-        self.state.requests.append(asked)
-        start = re.fullmatch(r"bytes=(\d+)-", asked) if self.state.ranges else None
+        range_header = self.headers.get("Range", "")
+        self.state.requests.append(range_header)
+        start = re.fullmatch(r"bytes=(\d+)-", range_header) if self.state.ranges else None
         body = self.state.data[int(start[1]) if start else 0 :]
         self.send_response(206 if start else 200)
         if start:

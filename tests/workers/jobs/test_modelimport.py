@@ -109,10 +109,10 @@ def test_a_gated_model_needs_a_token_which_nothing_keeps(
     assert f"with your token for {far.url}" in refused["detail"]
     assert "no access" in done(alice, token="hf_wrong")["failure"]["detail"]
 
-    asked = ask(alice, token=SECRET)
+    answer = ask(alice, token=SECRET)
 
-    assert SECRET not in json.dumps(asked)
-    sealed = Job.objects.get(uuid=asked["uuid"]).secret
+    assert SECRET not in json.dumps(answer)
+    sealed = Job.objects.get(uuid=answer["uuid"]).secret
     assert SECRET not in sealed
     assert unseal(sealed) == SECRET
     run.drain_imports()
@@ -139,9 +139,9 @@ def test_an_import_whose_worker_died_is_done_by_another_one(
 def test_a_cancelled_import_forgets_its_token_and_stops(
     alice: User, far: OriginServer, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ask(alice, token=SECRET)
+    answer = ask(alice, token=SECRET)
     assert Api(alice).post("imports", {"model": MINE, "origin": NAME}).code == "invalid_state"
-    Api(alice).post(f"jobs/{asked['uuid']}/cancel", {}).ok()
+    Api(alice).post(f"jobs/{answer['uuid']}/cancel", {}).ok()
     assert nothing_holds(SECRET, data_dir)
     check = RegistryHub.check
 
