@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ from tests.hub.throttling.buckets import forget_local
 from tests.live import RequestsInProgress
 from tests.programs import check_required, skip_without_programs
 from tests.skips import report_skips
+
+_OUR_LOGGERS = ("hpcfair", "hub", "registry", "workers")
 
 # Contract suites live beside the ports they test; what they assert is explained like any test's.
 pytest.register_assert_rewrite("workers.testing")
@@ -156,6 +159,16 @@ def nothing_cached() -> None:
     cache.clear()
     forget_local()
     counts._overviews.clear()
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> None:
+    """Ours write warnings: quantisers raise the level of the root, and libraries that configure
+    logging disable loggers that exist."""
+    logging.getLogger().setLevel(logging.WARNING)
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _OUR_LOGGERS:
+            logger.disabled = False
 
 
 @pytest.fixture

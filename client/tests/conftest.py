@@ -139,7 +139,9 @@ def served(data: bytes, digest: str, request: httpx.Request) -> httpx.Response:
 
 @pytest.fixture(autouse=True)
 def loggers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the client write: libraries that configure logging disable loggers that exist."""
+    """Those of the client write warnings: quantisers raise the level of the root, and libraries
+    that configure logging disable loggers that exist."""
+    logging.getLogger().setLevel(logging.WARNING)
     for name in ("hpcfair", "hpcfair.hints"):
         monkeypatch.setattr(logging.getLogger(name), "disabled", False)
 

@@ -64,8 +64,6 @@ def test_a_looser_class_is_recommended_in_one_line_and_explained_in_full(
 ) -> None:
     monkeypatch.delenv("HPCFAIR_QUIET")
     monkeypatch.setattr(hints, "_models_with_hint", set())
-    # Libraries that other tests load reconfigure logging, which disables loggers that exist.
-    monkeypatch.setattr(logging.getLogger("hpcfair.hints"), "disabled", False)
     caplog.set_level(logging.WARNING, "hpcfair.hints")
 
     text = client_of().load(scene.name).explain()

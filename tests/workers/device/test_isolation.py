@@ -25,8 +25,6 @@ def test_an_older_kernel_is_reported_or_refused(
     settings: Any, data_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(isolation, "Child", functools.partial(Child, layers=["seccomp"]))
-    # Whatever other tests of this process did to loggers.
-    monkeypatch.setattr(logging.getLogger("workers.device.isolation"), "disabled", False)
     with caplog.at_level(logging.WARNING, logger="workers"):
         isolation.require_isolation(device_settings())
     assert "by 'seccomp' only" in caplog.text
