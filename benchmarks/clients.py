@@ -1,7 +1,8 @@
 """One transfer by a real client, in a fresh process with empty caches.
 
 ``python -m benchmarks.clients VERB HUB REPOSITORY ARGUMENT`` prints its seconds, without the start
-of Python; the token is in ``HF_TOKEN``::
+of Python, and the share of the machine's processors that worked meanwhile; the token is in
+``HF_TOKEN``::
 
     hf FILE        hf_hub_download into a new folder
     snapshot -     snapshot_download into a new folder
@@ -17,20 +18,29 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download, snapshot_download
 
 from benchmarks import servers
+from benchmarks.processors import BusyShare
 from benchmarks.wire import Hub
 from hpcfair import Client
 
 SMALL_BYTES = 4096
 
 
+class Transfer(NamedTuple):
+    """Duration of a transfer, and share of the time of all processors that was used meanwhile."""
+
+    seconds: float
+    busy: float
+
+
 def run(
     verb: str, hub: Hub, repository: str, argument: str, folder: Path, **variables: str
-) -> float:
-    """Seconds of a transfer by a fresh process.
+) -> Transfer:
+    """A transfer by a fresh process.
 
     Args:
         folder: For its caches and files.
@@ -57,11 +67,12 @@ def run(
         check=True,
         cwd=servers.ROOT,
     )
-    return float(done.stdout)
+    seconds, busy = map(float, done.stdout.split())
+    return Transfer(seconds, busy)
 
 
-def main(verb: str, hub: str, repository: str, argument: str) -> float:
-    """Run the transfer; returns its duration in seconds."""
+def main(verb: str, hub: str, repository: str, argument: str) -> Transfer:
+    """Run the transfer."""
     with tempfile.TemporaryDirectory(dir=os.environ["HF_HOME"]) as folder:
         api = HfApi(endpoint=hub)
         operations = []
@@ -72,7 +83,7 @@ def main(verb: str, hub: str, repository: str, argument: str) -> float:
                 )
                 for number in range(int(argument))
             ]
-        began = time.perf_counter()
+        busy, began = BusyShare(), time.perf_counter()
         match verb:
             case "hf":
                 hf_hub_download(repository, argument, endpoint=hub, local_dir=folder)
@@ -91,8 +102,8 @@ def main(verb: str, hub: str, repository: str, argument: str) -> float:
                 api.create_commit(repository, operations, commit_message="Many small files")
             case _:
                 raise SystemExit(f"unknown verb {verb!r}")
-        return time.perf_counter() - began
+        return Transfer(time.perf_counter() - began, busy.read())
 
 
 if __name__ == "__main__":
-    print(main(*sys.argv[1:]))
+    print(*main(*sys.argv[1:]))

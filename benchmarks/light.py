@@ -5,7 +5,8 @@
 - ``python -c "import hpcfair"`` and ``python -c pass``;
 - a load of a cached model, with its request to the hub, and the runtime's session on the same file;
 - pulls by ``hpcfair`` and by ``huggingface_hub`` without Xet, of one large file and of several, and
-  the bounds: SHA-256 on one core, writing to the disk, and receiving from the hub.
+  the bounds: SHA-256 on one core, writing to the disk, receiving from the hub, and the share of the
+  processors that a pull and its hub occupy.
 """
 
 import argparse
@@ -17,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -159,16 +161,23 @@ def _loads(hub: Hub, folder: Path, rounds: int) -> dict[str, Figure]:
 
 def _pulls(hub: Hub, folder: Path, mib: int, rounds: int) -> dict[str, Figure]:
     content = os.urandom(mib << 20)
-    pull = partial(_synced, clients.run)
+    busy: dict[str, list[float]] = defaultdict(list)
+
+    def pull(name: str, verb: str, repository: str, file: str = "") -> float:
+        os.sync()
+        transfer = clients.run(verb, hub, repository, file, folder, **_WITHOUT_XET)
+        busy[name].append(transfer.busy)
+        return transfer.seconds
+
     times = take_turns(
         "pull",
         {
-            "one": partial(pull, "hpcfair", hub, _ONE, "", folder),
-            "one_hf": partial(pull, "hf", hub, _ONE, "0.bin", folder, **_WITHOUT_XET),
-            "several": partial(pull, "hpcfair", hub, _SEVERAL, "", folder),
-            "several_hf": partial(pull, "snapshot", hub, _SEVERAL, "", folder, **_WITHOUT_XET),
+            "one": partial(pull, "one", "hpcfair", _ONE),
+            "one_hf": partial(pull, "one_hf", "hf", _ONE, "0.bin"),
+            "several": partial(pull, "several", "hpcfair", _SEVERAL),
+            "several_hf": partial(pull, "several_hf", "snapshot", _SEVERAL),
             "sha256": partial(_hash, content),
-            "disk": partial(_synced, _write, content, folder),
+            "disk": partial(_write, content, folder),
             "receive": partial(_receive, hub),
         },
         rounds,
@@ -178,16 +187,15 @@ def _pulls(hub: Hub, folder: Path, mib: int, rounds: int) -> dict[str, Figure]:
         "pull_vs_hf": ratio(times["one_hf"], times["one"]),
         "pull_several_vs_hf": ratio(times["several_hf"], times["several"]),
         "pull_vs_sha256": ratio(times["sha256"], times["one"]),
+        "pull_vs_disk": ratio(times["disk"], times["one"]),
+        "pull_several_vs_disk": ratio(times["disk"], times["several"]),
     }
     for name, series in times.items():
         figures[f"rate_{name}"] = spread([mib / seconds for seconds in series], "MiB/s")
+    for name, shares in busy.items():
+        # Without the warm-up round.
+        figures[f"busy_{name}"] = spread(shares[-rounds:], "fraction")
     return figures
-
-
-def _synced(act: Callable[..., float], *arguments: object, **more: str) -> float:
-    """Run ``act`` with a disk that has nothing of others left to write."""
-    os.sync()
-    return act(*arguments, **more)
 
 
 def _hash(content: bytes) -> float:
@@ -200,6 +208,8 @@ def _hash(content: bytes) -> float:
 
 def _write(content: bytes, folder: Path) -> float:
     view, place = memoryview(content), folder / f"{random.randbytes(6).hex()}.bin"  # noqa: S311
+    # Nothing of others is left to write.
+    os.sync()
     began = time.perf_counter()
     with place.open("wb", buffering=0) as file:
         for at in range(0, len(view), _BLOCK_BYTES):

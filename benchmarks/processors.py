@@ -15,6 +15,8 @@ from benchmarks.servers import below
 _TICKS = os.sysconf("SC_CLK_TCK")
 #: Positions of utime, stime, cutime and cstime after the name of the program: proc_pid_stat(5).
 _TIMES = slice(11, 15)
+#: Positions of idle and iowait among the times of all processors, up to steal: proc_stat(5).
+_IDLE, _STATES = slice(3, 5), slice(1, 9)
 
 
 class ProcessorTime:
@@ -51,6 +53,25 @@ def processor_s(root: int) -> float:
     Processes that a killed one had below it are not counted.
     """
     return sum(map(_own_s, {root, *below(root)}))
+
+
+class BusyShare:
+    """Share of the time of all processors of this machine in which they work, from now on."""
+
+    def __init__(self) -> None:
+        self._before = _machine_ticks()
+
+    def read(self) -> float:
+        """The share until now; 1.0 means that no processor was ever free."""
+        idle, every = (now - then for now, then in zip(_machine_ticks(), self._before, strict=True))
+        return 1.0 - idle / max(1, every)
+
+
+def _machine_ticks() -> tuple[int, int]:
+    """Ticks without work, and all ticks, of all processors so far."""
+    with Path("/proc/stat").open() as file:
+        ticks = [int(text) for text in file.readline().split()[_STATES]]
+    return sum(ticks[_IDLE]), sum(ticks)
 
 
 def _own_s(pid: int) -> float:

@@ -58,7 +58,7 @@ class Scene:
 
     def client(self, verb: str, repository: str, argument: str, hub: Hub | None = None) -> float:
         """Seconds a real client took against the hub, or another one; see ``clients.py``."""
-        return clients.run(verb, hub or self.hub, repository, argument, self.folder)
+        return clients.run(verb, hub or self.hub, repository, argument, self.folder).seconds
 
 
 @contextmanager

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import httpcore
 import httpx
 
-_BLOCK_BYTES = 2**20
+#: The allocator keeps blocks of this size for the next ones. It returns the memory of larger ones to
+#: the system, and every page of the next block then costs a fault.
+_BLOCK_BYTES = 2**19
 #: A connection that is read directly cannot be reused; a shorter rest is not worth a new one.
 _WORTH_BYTES = 4 * 2**20
 #: A body that brings fewer bytes than this in so many seconds is given up. Timeouts of connections

@@ -5,6 +5,7 @@ renamed into place, so bytes are written once and do not fill the cache. Of a ne
 that is there already, or in the cache, only what differs is downloaded.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from hpcfair.cache import Cache, link_or_copy
 from hpcfair.difference import cached_versions, local_ranges, version_in_place
 from hpcfair.digest import sha256_of_file
+from hpcfair.downloadthreads import download_all
 from hpcfair.localfiles import local_files
 from hpcfair.partial import STAGING, Partials
 from hpcfair.paths import safe_join
@@ -49,22 +51,29 @@ def _checkout(
         return
     tree = find_tree(cache, files)
     partials = Partials(folder / STAGING)
-    done: dict[str, Path] = {}
+    alike: dict[str, list[Path]] = defaultdict(list)
+    for place, file in missing.items():
+        alike[file.sha256].append(place)
+
+    def write(places: Sequence[Path], meter: Meter) -> None:
+        """Write the places of one content: one from the cache or the hub, the others from it."""
+        near: Path | None = None
+        for place in places:
+            file = missing[place]
+            source = near or (tree and safe_join(tree, file.path))
+            part = source and _copied(source, partials, file, meter, hashed=True)
+            part = part or _from_blob(cache, partials, file, meter)
+            if part is None:
+                versions = chain(version_in_place(place, file), cached_versions(cache, what, file))
+                local = local_ranges(http, what, file, versions)
+                part = receive(http, partials, file, meter, local)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.replace(place)
+            near = place
+
     try:
         with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:
-            for place, file in missing.items():
-                near = done.get(file.sha256) or (tree and safe_join(tree, file.path))
-                part = near and _copied(near, partials, file, meter, hashed=True)
-                part = part or _from_blob(cache, partials, file, meter)
-                if part is None:
-                    versions = chain(
-                        version_in_place(place, file), cached_versions(cache, what, file)
-                    )
-                    local = local_ranges(http, what, file, versions)
-                    part = receive(http, partials, file, meter, local)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                part.replace(place)
-                done[file.sha256] = place
+            download_all([*alike.values()], write, meter)
     finally:
         partials.tidy()
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from hpcfair.budget import enforce
 from hpcfair.cache import Cache
 from hpcfair.difference import cached_versions, local_ranges
+from hpcfair.downloadthreads import download_all
 from hpcfair.downloadwait import start_alone
 from hpcfair.errors import Corrupt
 from hpcfair.localfiles import local_files
-from hpcfair.progress import transferring
+from hpcfair.progress import Meter, transferring
 from hpcfair.transfer import receive
 from hpcfair.transport import Transport
 from hpcfair.tree import make_tree, search_trees
@@ -82,15 +83,18 @@ def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: s
     """
     missing = {file.sha256: file for file in files if not cache.has(file)}
     verified: set[str] = set()
+
+    def fetch(file: File, meter: Meter) -> None:
+        local = local_ranges(http, what, file, cached_versions(cache, what, file))
+        part = start_alone(cache, file, what)
+        if part is None:
+            meter.advance(file.size_bytes)
+            return
+        part = receive(http, cache.partials, file, meter, local, part)
+        cache.keep_blob(part, file.sha256)
+        verified.add(file.sha256)
+
     if missing:
         with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:
-            for file in missing.values():
-                local = local_ranges(http, what, file, cached_versions(cache, what, file))
-                part = start_alone(cache, file, what)
-                if part is None:
-                    meter.advance(file.size_bytes)
-                    continue
-                part = receive(http, cache.partials, file, meter, local, part)
-                cache.keep_blob(part, file.sha256)
-                verified.add(file.sha256)
+            download_all([*missing.values()], fetch, meter)
     return verified

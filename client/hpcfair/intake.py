@@ -12,7 +12,7 @@ _READ_BYTES = 2**20
 #: For smaller blocks, passing them to another thread costs more than hashing.
 _BESIDE_BYTES = 2**16
 #: Upper bound on blocks waiting to be hashed, which bounds memory.
-_WAITING = 16
+_WAITING = 8
 
 
 class Intake:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from benchmarks.processors import ProcessorTime
+from benchmarks.processors import BusyShare, ProcessorTime
 from tests.programs import needs
 
 pytestmark = needs("linux")
@@ -31,3 +31,9 @@ def test_children_that_have_ended_are_counted() -> None:
     assert 0.3 <= used.seconds["work"] < 5
     assert used.seconds["nothing"] == 0
     assert used.run_s > 0
+
+
+def test_the_share_of_busy_processors_counts_work() -> None:
+    share = BusyShare()
+    subprocess.run([sys.executable, "-c", _WORK], check=True)
+    assert 0 < share.read() <= 1
