@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import httpcore
 import httpx
 
-#: The allocator keeps blocks of this size for the next ones. It returns the memory of larger ones to
-#: the system, and every page of the next block then costs a fault.
+#: The allocator keeps memory of this size for the next block. That of larger ones it returns to the
+#: system, and every page of the next block costs a fault.
 _BLOCK_BYTES = 2**19
 #: A connection that is read directly cannot be reused; a shorter rest is not worth a new one.
 _WORTH_BYTES = 4 * 2**20
