@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hpcfair.record import Record
 from hpcfair.resolution import LooserBuild, Resolution
 from hpcfair.types import Build
 
@@ -15,18 +16,20 @@ def explain(
     resolution: Resolution,
     path: Path,
     *,
+    record: Record | None = None,
     signature: str = "",
     isolation: str = "",
     threads: int | None = None,
 ) -> str:
     """The chosen build, the reason, the alternatives, and the measurements.
 
-    ``signature`` says who signed the build, ``isolation`` how its process is confined, ``threads``
-    their number if the user stated it.
+    ``record`` is that of a build that generates, ``signature`` says who signed the build,
+    ``isolation`` how its process is confined, ``threads`` their number if the user stated it.
     """
     lines = [
         f"{resolution.name} at revision {resolution.revision[:12]}",
         *_rows(_chosen(resolution)),
+        *_rows(_generation(record)),
         *_rows(_stated(threads, resolution.build)),
         *_rows(_trusted(resolution, signature, isolation)),
     ]
@@ -162,6 +165,13 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     yield "deviation", f"{text} (reference: unoptimised float32)" if text else ""
     yield "accuracy", _accuracy(build)
     yield "record", resolution.record_id or ""
+
+
+def _generation(record: Record | None) -> Iterator[tuple[str, str]]:
+    for number, figures in enumerate(record.generation if record else ()):
+        first, speed = latency_text(figures["first_token_ns"]), f"{figures['tokens_per_s']:.4g}"
+        text = f"prompt of {figures['context']} tokens: first token after {first}, then {speed}"
+        yield "" if number else "generation", f"{text} tokens/s"
 
 
 def _stated(threads: int | None, build: Build | None) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hpcfair.decoder import DecoderInputs
+from hpcfair.errors import HubUnreachable, NotFound
 from hpcfair.generation import GenerationOptions, TokenGenerator
+from hpcfair.record import Record
 from hpcfair.serialrunner import SerialRunner
 from hpcfair.signature import Signature
 from hpcfair.typingnames import Unpack
@@ -21,6 +24,11 @@ class Generative(ABC):
     @abstractmethod
     def folder(self) -> Path | None:
         """The folder with the files of the tokeniser and the configuration."""
+
+    @property
+    @abstractmethod
+    def record(self) -> Record | None:
+        """The benchmark record of the build."""
 
     def generate(self, ids: Any, max_new_tokens: int, **options: Unpack[GenerationOptions]) -> Any:
         """Continue prompts by the most probable tokens, or by random ones.
@@ -58,6 +66,15 @@ class Generative(ABC):
         Arguments and errors are those of :meth:`generate`.
         """
         return self._generator(**options).stream(ids, max_new_tokens)
+
+    def _record_of_generation(self) -> Record | None:
+        """The record of a build that generates; ``None`` if it cannot be read."""
+        if DecoderInputs.of(self.signature.inputs) is None:
+            return None
+        try:
+            return self.record
+        except (HubUnreachable, NotFound):
+            return None
 
     def _generator(self, **options: Unpack[GenerationOptions]) -> TokenGenerator:
         return TokenGenerator(

@@ -212,10 +212,15 @@ class Loaded(Generative):
         return self._resolution
 
     def explain(self) -> str:
-        """The chosen build, the reason, the alternatives, and the measurements."""
+        """The chosen build, the reason, the alternatives, and the measurements.
+
+        The speed of generation is read from the record, which the hub is asked for the first time;
+        it is left out where the record cannot be read.
+        """
         return explain(
             self._resolution,
             self.path,
+            record=self._record_of_generation(),
             signature=str(self.signed_by or ""),
             isolation=self.isolation or "",
             threads=self.threads,

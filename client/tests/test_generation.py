@@ -12,6 +12,7 @@ from hpcfair.client import Client
 from hpcfair.decoder import DecoderInputs
 from hpcfair.errors import BadInput, NotSupported
 from hpcfair.generation import TokenGenerator
+from hpcfair.record import record_id
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import TensorInfo
 from hpcfair.signature import Signature
@@ -110,7 +111,14 @@ def test_a_loaded_decoder_continues_prompts_up_to_the_token_that_its_files_state
     }
     end = continued([3, 1, 4], 6)[6]
     files = {"generation_config.json": b'{"eos_token_id": [%d], "pad_token_id": 0}' % end}
+    figures = [
+        {"context": 128, "first_token_ns": 8.4e6, "next_token_ns": 4e5, "tokens_per_s": 2500.0},
+        {"context": 512, "first_token_ns": 3.1e7, "next_token_ns": 5e5, "tokens_per_s": 2000.0},
+    ]
+    document = {"generation": figures}
+    hub.on("GET", f"/api/v1/records/{record_id(document)}", lambda _: document)
     resolution |= {
+        "record_id": record_id(document),
         "signature": tensors,
         "files": [hub.keep(decoder_onnx(), "model.onnx")],
         "companions": [hub.keep(data, path) for path, data in files.items()],
@@ -120,6 +128,10 @@ def test_a_loaded_decoder_continues_prompts_up_to_the_token_that_its_files_state
         assert m.generate([3, 1, 4], 6).tolist() == continued([3, 1, 4], 6, (end,))
         assert m.generate([3, 1, 4], 6, eos=[]).tolist() == continued([3, 1, 4], 6)
         assert list(m.stream([3, 1, 4], 6)) == continued([3, 1, 4], 6, (end,))[3:]
+        assert (
+            "  generation prompt of 128 tokens: first token after 8.4 ms, then 2500 tokens/s\n"
+            "             prompt of 512 tokens: first token after 31 ms, then 2000 tokens/s\n"
+        ) in m.explain()
 
 
 def test_prompts_of_one_array_are_filled_up_and_those_of_other_lengths_are_not(

@@ -10,7 +10,7 @@ _NUMPY_TYPES = frozenset(
     | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 )
 #: Of a decoder, whose single runs nobody makes by hand.
-_GENERATE = ["ids = m.generate([1, 2, 3], 20)  # your prompt, as the model's tokeniser makes it"]
+_GENERATE = ["prompt = [1, 2, 3]  # your token ids", "ids = m.generate(prompt, 20)"]
 
 
 def example_run(inputs: Sequence[InputShape], call: Sequence[str]) -> list[str]:
