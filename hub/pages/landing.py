@@ -23,6 +23,7 @@ from registry.selectors.fair.former import former_holders
 from registry.selectors.fair.versions import version_list, versions_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get
+from registry.selectors.repository.weights import weights_of_version
 from registry.selectors.results.generation import BuildGeneration, generation_of
 from registry.states import RepositoryKind, Visibility
 from registry.tables import MLModel, Revision
@@ -63,6 +64,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "readme": readme,
         "fact_card": None if readme.html.strip() else _fact_card(description, panel),
         "tables": [file for file in description.files if file.table][:_TABLES],
+        "weights": weights_of_version(revision) if is_model and context["may_fetch"] else None,
         "findings": findings_of(revision) if context["may_write"] else (),
         "former_holders": former_holders(request.user, mlmodel),
         "record": embedded_record(description),

@@ -63,6 +63,12 @@ class WeightsFacts:
         """Number of values of all tensors."""
         return sum(share.parameters for share in self.shares)
 
+    @property
+    def types(self) -> tuple[tuple[str, float], ...]:
+        """Element types with their shares of the values, from 0.0 to 1.0, the most first."""
+        total = max(1, self.parameters)
+        return tuple((share.dtype, share.parameters / total) for share in self.shares)
+
 
 def facts_of(
     name: str,

@@ -3,20 +3,28 @@
 from collections.abc import Callable
 from typing import BinaryIO
 
-from registry.weightsfiles import gguf, pickles, programs, safetensors
+from registry.weightsfiles import gguf, hdf5, pickles, programs, safetensors, tflite
 from registry.weightsfiles.facts import WeightsFacts
 
 Reader = Callable[[BinaryIO, int], WeightsFacts | None]
-#: Suffixes of a format, and its reader.
-_READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
+_Readers = tuple[tuple[tuple[str, ...], Reader], ...]
+#: Suffixes of a format, and its reader: of formats whose headers describe the tensors.
+_HEADERS: _Readers = (
     ((".safetensors",), safetensors.read),
     ((".gguf",), gguf.read),
     ((".pt2",), programs.read_pt2),
     ((".keras",), programs.read_keras),
+    ((".h5", ".hdf5"), hdf5.read),
+    ((".tflite",), tflite.read),
+)
+#: And of formats that are scanned as a whole.
+_SCANNED: _Readers = (
     ((".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib"), pickles.read),
     # Also of raw weights, which state nothing.
     ((".bin",), pickles.read_if_pickle),
 )
+#: Suffixes of the files whose facts cost the reading of a header.
+DESCRIBED = tuple(suffix for suffixes, _ in _HEADERS for suffix in suffixes)
 
 
 def reader_of(path: str) -> Reader | None:
@@ -27,4 +35,4 @@ def reader_of(path: str) -> Reader | None:
     :class:`~registry.weightsfiles.facts.Unreadable`.
     """
     lower = path.lower()
-    return next((read for suffixes, read in _READERS if lower.endswith(suffixes)), None)
+    return next((read for suffixes, read in _HEADERS + _SCANNED if lower.endswith(suffixes)), None)

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
+from zipfile import ZIP_STORED, ZipInfo
 
 from registry.weightsfiles.archives import open_archive, read_json, read_member
 from registry.weightsfiles.facts import HeaderTensor, Unreadable, WeightsFacts, facts_of, printable
+from registry.weightsfiles.hdf5 import tensors_of
+from registry.weightsfiles.places import Places
 
 _MOST_JSON_BYTES = 16 * 2**20
 _MOST_DEPTH = 50
+_KERAS, _WEIGHTS = "Keras model", "model.weights.h5"
+#: Bytes of the header before a member of an archive, and where it states the lengths of its names.
+_LOCAL_HEADER, _LOCAL_NAMES = 30, 26
 #: Codes of ``torch._export.serde.schema.ScalarType``, and bytes of a value.
 _TYPES = {
     1: ("uint8", 1), 2: ("int8", 1), 3: ("int16", 2), 4: ("int32", 4), 5: ("int64", 8),
@@ -56,20 +62,39 @@ def read_keras(stream: BinaryIO, size_bytes: int) -> WeightsFacts:
         about: dict[str, Any] = {}
         if "metadata.json" in archive.namelist():
             about = read_json(archive, "metadata.json", _MOST_JSON_BYTES)
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        weights = next((one for one in archive.infolist() if one.filename == _WEIGHTS), None)
+        tensors, stated = _keras_tensors(stream, size_bytes, weights)
     classes = list(_classes(config, _MOST_DEPTH))
     metadata = [
         ("Keras", about.get("keras_version", "?")),
         ("class", config.get("class_name", "?")),
         ("objects", len(classes)),
-        ("weights", f"{sizes.get('model.weights.h5', 0):,} bytes"),
+        *stated,
     ]
     code = "A Lambda layer holds Python code, which runs when the model is loaded."
-    return WeightsFacts(
-        "Keras model",
-        metadata=tuple((key, printable(value)) for key, value in metadata),
-        findings=(code,) if "Lambda" in classes else (),
-    )
+    findings = (code,) if "Lambda" in classes else ()
+    if tensors is None:
+        shown = tuple((key, printable(value)) for key, value in metadata)
+        return WeightsFacts(_KERAS, metadata=shown, findings=findings)
+    return facts_of(_KERAS, tensors, metadata, findings)
+
+
+def _keras_tensors(
+    stream: BinaryIO, size_bytes: int, weights: ZipInfo | None
+) -> tuple[list[HeaderTensor] | None, list[tuple[str, str]]]:
+    """The weights in an archive, ``None`` if they are not read, and what else is stated of them."""
+    if weights is None:
+        return None, []
+    size = ("weights", f"{weights.file_size:,} bytes")
+    if weights.compress_type != ZIP_STORED:
+        return None, [size]
+    try:
+        archive = Places(stream, 0, size_bytes)
+        names = archive.numbers("HH", weights.header_offset + _LOCAL_NAMES)
+        begin = weights.header_offset + _LOCAL_HEADER + sum(names)
+        return tensors_of(Places(stream, begin, min(weights.file_size, size_bytes - begin)))
+    except Unreadable as error:
+        return None, [size, ("weights are not read", str(error))]
 
 
 def _classes(value: Any, depth: int) -> Iterator[str]:

@@ -1,11 +1,44 @@
-"""What a file of weights states about itself."""
+"""What files of weights state about themselves."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
+from django.db.models import Q
+
 from registry.selectors.storage.blob import blob_open
-from registry.tables import Blob, File
+from registry.tables import Blob, File, Revision
 from registry.weightsfiles.facts import Unreadable, WeightsFacts
-from registry.weightsfiles.formats import Reader, reader_of
+from registry.weightsfiles.formats import DESCRIBED, Reader, reader_of
+
+#: Files of a version that are read for its page.
+_MOST_FILES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsSummary:
+    """Files of weights in the top folder of a version.
+
+    Attributes:
+        files: The first ones by path, each with its facts or the reason why it has none.
+        more: Number of further ones.
+    """
+
+    files: tuple[tuple[str, WeightsFacts | str], ...]
+    more: int
+
+
+def weights_of_version(revision: Revision) -> WeightsSummary | None:
+    """What the files of a version state; ``None`` if it has none that describe their tensors."""
+    marks = Q()
+    for suffix in DESCRIBED:
+        marks |= Q(path__iendswith=suffix)
+    rows = revision.files.filter(marks).exclude(path__contains="/").order_by("path")
+    shown = list(rows.select_related("blob")[: _MOST_FILES + 1])
+    if not shown:
+        return None
+    more = rows.count() - _MOST_FILES if len(shown) > _MOST_FILES else 0
+    facts = ((file.path, weights_of(file)) for file in shown[:_MOST_FILES])
+    return WeightsSummary(tuple((path, one) for path, one in facts if one is not None), more)
 
 
 def weights_of(file: File) -> WeightsFacts | str | None:

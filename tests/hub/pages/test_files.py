@@ -142,5 +142,20 @@ def test_a_file_of_weights_states_what_it_holds(
     assert "&lt;w&gt;" in page
     assert "3 × 2" in page
     broken = text(client, f"{ROOT}/blob/main/broken.safetensors")
+    assert "Not read: " in broken
     assert "its header has 1,099,511,627,776 bytes" in broken
     assert "imports os.system" in text(client, f"{ROOT}/blob/main/model.pkl")
+
+
+def test_a_model_without_a_network_states_its_weights_on_its_page(
+    client: Client, galaxy: MLModel, charlie: User
+) -> None:
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [3, 2], "data_offsets": [0, 12]}}).encode()
+    data = struct.pack("<Q", len(header)) + header + bytes(12)
+    names = [f"part-{number}.safetensors" for number in range(5)]
+    commit_files(galaxy, dict.fromkeys(names, data) | {"broken.gguf": b"GGUF"}, actor=charlie)
+
+    page = text(client, ROOT)
+    assert "BF16 100.0 %" in page
+    assert "Not read: It ends within its header." in page
+    assert "2 more files of weights" in page
