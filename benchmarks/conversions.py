@@ -2,7 +2,8 @@
 
 The architectures of :mod:`benchmarks.exports`, with sizes and weights drawn by a seed, and those of
 :mod:`benchmarks.conversion_kinds`, with small sizes and seeded weights. Each model is saved as
-``save_pretrained`` does and converted in a confined child process, as an inspection does.
+``save_pretrained`` does and converted in a confined child process, as an inspection does; several
+are converted by one process, which imports PyTorch once.
 ``details`` has the result of each: tensors, dynamic sizes and the deviation from PyTorch, or the
 reason of the refusal. Seconds depend on what else the machine does.
 
@@ -12,6 +13,7 @@ An interrupted run continues; ``--fresh`` starts again, which a change of the co
 import argparse
 import json
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,10 +31,12 @@ from benchmarks.exports.catalogue import FAMILIES
 from benchmarks.exports.torch_model import settle
 from benchmarks.report import counted, environment, report, say
 from hpcfair.isolation.limits import Limits
-from workers.engine.child import call
+from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 
-_LIMITS = Limits(wall_s=240.0)
+_LIMITS = Limits(wall_s=600.0)
+#: Conversions of one child process: its memory grows with each.
+_MOST_CALLS = 20
 _GAIN = 1.5
 _ANSWERS = {
     "vocab_size": 1000, "d_model": 96, "encoder_layers": 2, "decoder_layers": 2,
@@ -79,18 +83,19 @@ def main() -> None:
     results = _stored(done)
     selected: dict[str, dict[str, Any]] = {}
     begin = time.monotonic()
-    for kind, name, build in _builders(quick=options.quick):
-        if options.names and name not in options.names:
-            continue
-        if name not in results:
-            if options.budget_s and time.monotonic() - begin > options.budget_s:
-                break
-            results[name] = {"kind": kind, **_result(name, build, options.seed)}
-            done.parent.mkdir(parents=True, exist_ok=True)
-            with done.open("a") as stream:
-                stream.write(json.dumps({"name": name, **results[name]}) + "\n")
-        selected[name] = results[name]
-        say(f"{name}: {results[name]}")
+    with Converter() as converter:
+        for kind, name, build in _builders(quick=options.quick):
+            if options.names and name not in options.names:
+                continue
+            if name not in results:
+                if options.budget_s and time.monotonic() - begin > options.budget_s:
+                    break
+                results[name] = {"kind": kind, **_result(converter, name, build, options.seed)}
+                done.parent.mkdir(parents=True, exist_ok=True)
+                with done.open("a") as stream:
+                    stream.write(json.dumps({"name": name, **results[name]}) + "\n")
+            selected[name] = results[name]
+            say(f"{name}: {results[name]}")
     _report(selected)
 
 
@@ -148,29 +153,62 @@ def _exported(build: Callable[[random.Random], Any], chance: random.Random) -> A
     return build(chance).module.model
 
 
-def _result(name: str, build: Callable[[random.Random], Any], seed: int) -> dict[str, Any]:
+class Converter:
+    """Converts models in child processes, each of which takes several. A context manager."""
+
+    def __enter__(self) -> "Converter":
+        self._child: Child | None = None
+        self._calls = 0
+        self._folder = TemporaryDirectory()
+        self._source, self._scratch = (Path(self._folder.name, one) for one in ("in", "scratch"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        self._folder.cleanup()
+
+    def convert(self, model: Any) -> dict[str, Any]:
+        """What the conversion of a model reports. Raises CandidateFailed."""
+        if self._calls == _MOST_CALLS:
+            self._close()
+        for folder in (self._source, self._scratch / "out"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        model.save_pretrained(self._source)
+        if self._child is None:
+            self._child = Child(_LIMITS, self._scratch, [self._source.parent])
+        self._calls += 1
+        try:
+            report: dict[str, Any] = self._child.call(
+                "workers.conversion.child:convert",
+                folder=str(self._source),
+                out=str(self._scratch / "out"),
+            )
+        except CandidateFailed:
+            self._close()
+            raise
+        return report
+
+    def _close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+        self._child, self._calls = None, 0
+
+
+def _result(
+    converter: Converter, name: str, build: Callable[[random.Random], Any], seed: int
+) -> dict[str, Any]:
     """What the conversion reports, with its seconds; or ``{"code", "detail"}``."""
     torch.manual_seed(seed)
     model = build(random.Random(f"{name} {seed}"))  # noqa: S311  not for secrets
     if name in _WHOLE:
         settle(model, _GAIN)
-    with TemporaryDirectory() as folder:
-        source, scratch = Path(folder, "source"), Path(folder, "scratch")
-        (scratch / "out").mkdir(parents=True)
-        model.save_pretrained(source)
-        begin = time.monotonic()
-        try:
-            answer: dict[str, Any] = call(
-                "workers.conversion.convert:convert",
-                limits=_LIMITS,
-                workspace=scratch,
-                readable=[source],
-                folder=str(source),
-                out=str(scratch / "out"),
-            )
-        except CandidateFailed as failure:
-            return {"code": failure.cause, "detail": str(failure)}
-    return answer.get("error") or {**answer, "seconds": round(time.monotonic() - begin, 1)}
+    begin = time.monotonic()
+    try:
+        report = converter.convert(model)
+    except CandidateFailed as failure:
+        return {"code": failure.cause, "detail": str(failure)}
+    return report.get("error") or {**report, "seconds": round(time.monotonic() - begin, 1)}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 import transformers
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
-from workers.conversion.errors import ConversionError, shortened
+from workers.conversion.errors import ConversionError, lacks_library, shortened
 
 #: Members that would choose other code than the library's own, or are about a machine.
 _IGNORED = frozenset(
@@ -47,6 +47,9 @@ def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
             "not have.",
             "Publish the weights before quantisation: the hub quantises by itself.",
         )
+    # Folders of timm state no type.
+    if model_type == "timm_wrapper" or (model_type is None and "pretrained_cfg" in content):
+        raise lacks_library("timm", f"It is a model of timm ({content.get('architecture')}). ")
     if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
         own_code = " Its config.json names code in the repository, which the hub never runs."
         raise ConversionError(

@@ -13,6 +13,7 @@ from workers.conversion.decoder import CachedDecoder, decoder_specs
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.export import export
 from workers.conversion.inputs import InputSpec, arrays_of, long_sizes, specs_of
+from workers.conversion.lengths import keep_lengths_dynamic
 from workers.conversion.weights import load
 from workers.conversion.wrapper import Selected, result_names
 
@@ -44,6 +45,7 @@ def _convert(folder: Path, out: Path) -> dict[str, Any]:
     has_code = "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8"))
     kind = model_class(content, has_code=has_code)
     model, unused = load(kind, configuration(kind, content), folder)
+    keep_lengths_dynamic(model)
     report: dict[str, Any] = {"architecture": kind.__name__, "unused": unused}
     if specs := decoder_specs(model):
         options = {"return_dict": True, "use_cache": True}

@@ -21,6 +21,21 @@ class ConversionError(Exception):
         self.hint = hint
 
 
+def lacks_library(library: str, what: str = "") -> ConversionError:
+    """The refusal of a model whose parts belong to another library.
+
+    Args:
+        what: A sentence on the model, with a space behind it.
+    """
+    return ConversionError(
+        "not_convertible",
+        f"{what}It needs the library {library} besides transformers, which the hub's converter "
+        "does not have.",
+        f"Save it where {library} is installed: hpcfair.save takes the loaded model, exports and "
+        "checks it.",
+    )
+
+
 def raise_lack_of_memory(error: BaseException) -> None:
     """Raise MemoryError if this exception of a library stands for one."""
     if isinstance(error, MemoryError) or lacks_memory(str(error)):

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.conversion.errors import ConversionError
-from workers.conversion.namedinputs import NamedInput, named_inputs
+from workers.conversion.namedinput import NamedInput
+from workers.conversion.namedinputs import named_inputs
 from workers.conversion.shapes import picture_shape, spectrum_shape
 
 Array = npt.NDArray[Any]

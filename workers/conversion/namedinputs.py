@@ -2,34 +2,16 @@
 points, series, states, entities. Shapes come from the configuration."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
+from workers.conversion import soundinputs
+from workers.conversion.namedinput import Array, NamedInput, below, normal, ones, shares
+
 _TEXT = ("batch", "sequence")
-#: Frames of spectrograms whose number no configuration states.
-_FRAMES = 96
 #: Words of the longest mention of an entity, as tokenisers fill them up.
 _MENTION_WORDS = 30
-#: Longest sound that processors of CLAP make, in frames.
-_CLAP_FRAMES = 1001
-
-
-@dataclass(frozen=True, slots=True)
-class NamedInput:
-    """An input of one architecture.
-
-    Attributes:
-        shape: Sizes, or names of dynamic dimensions: those of texts, ``samples``, ``regions``.
-        draw: Makes an array of a shape.
-    """
-
-    shape: tuple[int | str, ...]
-    draw: Draw
 
 
 def named_inputs(model: Any) -> dict[str, NamedInput]:
@@ -38,28 +20,10 @@ def named_inputs(model: Any) -> dict[str, NamedInput]:
     return makers(model.config, type(model).__name__) if makers else {}
 
 
-def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Numbers of a normal distribution."""
-    return rng.standard_normal(shape, np.float32)
-
-
-def _shares(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Numbers between 0 and 1, in order along the last axis: boxes, or points."""
-    return np.sort(rng.random(shape, np.float32))
-
-
-def _ones(dtype: Any) -> Draw:
-    return lambda _, shape: np.ones(shape, dtype)
-
-
-def _below(limit: int) -> Draw:
-    return lambda rng, shape: rng.integers(0, max(1, limit), shape)
-
-
 def _lxmert(config: Any, _: str) -> dict[str, NamedInput]:
     return {
         "visual_feats": NamedInput(("batch", "regions", config.visual_feat_dim), normal),
-        "visual_pos": NamedInput(("batch", "regions", config.visual_pos_dim), _shares),
+        "visual_pos": NamedInput(("batch", "regions", config.visual_pos_dim), shares),
     }
 
 
@@ -71,22 +35,9 @@ def _canine(config: Any, _: str) -> dict[str, NamedInput]:
     """Characters in place of words: of the letters, since there is no vocabulary."""
     return {
         "input_ids": NamedInput(_TEXT, lambda rng, shape: rng.integers(97, 123, shape)),
-        "attention_mask": NamedInput(_TEXT, _ones(np.int64)),
-        "token_type_ids": NamedInput(_TEXT, _below(config.type_vocab_size)),
+        "attention_mask": NamedInput(_TEXT, ones(np.int64)),
+        "token_type_ids": NamedInput(_TEXT, below(config.type_vocab_size)),
     }
-
-
-def _clap(config: Any, name: str) -> dict[str, NamedInput]:
-    audio = getattr(config, "audio_config", config)
-    if "Text" in name:
-        return {}
-    bins = audio.num_mel_bins
-    frames = min(_CLAP_FRAMES, audio.spec_size * (audio.spec_size // bins))
-    crops = 4 if audio.enable_fusion else 1
-    inputs = {"input_features": NamedInput(("batch", crops, frames, bins), normal)}
-    if audio.enable_fusion:
-        inputs["is_longer"] = NamedInput(("batch", 1), _ones(np.bool_))
-    return inputs
 
 
 def _decision_transformer(config: Any, _: str) -> dict[str, NamedInput]:
@@ -94,8 +45,8 @@ def _decision_transformer(config: Any, _: str) -> dict[str, NamedInput]:
         "states": NamedInput((*_TEXT, config.state_dim), normal),
         "actions": NamedInput((*_TEXT, config.act_dim), normal),
         "returns_to_go": NamedInput((*_TEXT, 1), normal),
-        "timesteps": NamedInput(_TEXT, _below(config.max_ep_len)),
-        "attention_mask": NamedInput(_TEXT, _ones(np.int64)),
+        "timesteps": NamedInput(_TEXT, below(config.max_ep_len)),
+        "attention_mask": NamedInput(_TEXT, ones(np.int64)),
     }
 
 
@@ -106,13 +57,13 @@ def _series(config: Any, _: str) -> dict[str, NamedInput]:
     inputs = {
         "past_values": NamedInput(("batch", past, *width), normal),
         "past_time_features": NamedInput(("batch", past, config.num_time_features), normal),
-        "past_observed_mask": NamedInput(("batch", past, *width), _ones(np.float32)),
+        "past_observed_mask": NamedInput(("batch", past, *width), ones(np.float32)),
         "future_values": NamedInput(("batch", future, *width), normal),
         "future_time_features": NamedInput(("batch", future, config.num_time_features), normal),
     }
     if count := config.num_static_categorical_features:
         least = min(config.cardinality)
-        inputs["static_categorical_features"] = NamedInput(("batch", count), _below(least))
+        inputs["static_categorical_features"] = NamedInput(("batch", count), below(least))
     if count := config.num_static_real_features:
         inputs["static_real_features"] = NamedInput(("batch", count), normal)
     return inputs
@@ -127,7 +78,7 @@ def _points(config: Any, _: str) -> dict[str, NamedInput]:
 
     return {
         "input_points": NamedInput(("batch", 1, 1, 2), points),
-        "input_labels": NamedInput(("batch", 1, 1), _ones(np.int64)),
+        "input_labels": NamedInput(("batch", 1, 1), ones(np.int64)),
     }
 
 
@@ -145,7 +96,7 @@ def _pix2struct(config: Any, name: str) -> dict[str, NamedInput]:
     width = 2 + vision.patch_embed_hidden_size
     return {
         "flattened_patches": NamedInput(("batch", "regions", width), patches),
-        "attention_mask": NamedInput(("batch", "regions"), _ones(np.float32)),
+        "attention_mask": NamedInput(("batch", "regions"), ones(np.float32)),
     }
 
 
@@ -155,35 +106,10 @@ def _perceiver(config: Any, name: str) -> dict[str, NamedInput]:
         return {"inputs": NamedInput(("batch", 3, side, side), normal)}
     if name.endswith(("MaskedLM", "SequenceClassification")):
         return {
-            "inputs": NamedInput(_TEXT, _below(config.vocab_size)),
-            "attention_mask": NamedInput(_TEXT, _ones(np.int64)),
+            "inputs": NamedInput(_TEXT, below(config.vocab_size)),
+            "attention_mask": NamedInput(_TEXT, ones(np.int64)),
         }
     return {}
-
-
-def _speecht5(config: Any, name: str) -> dict[str, NamedInput]:
-    if name.endswith("HifiGan"):
-        return {"spectrogram": NamedInput(("batch", "regions", config.model_in_dim), normal)}
-    if name.endswith("ToText"):
-        return {}
-    return {
-        "decoder_input_values": NamedInput(
-            ("batch", "decoder_sequence", config.num_mel_bins), normal
-        ),
-        "speaker_embeddings": NamedInput(("batch", config.speaker_embedding_dim), normal),
-    }
-
-
-def _sound(config: Any, _: str) -> dict[str, NamedInput]:
-    channels = getattr(config, "audio_channels", 1)
-    return {"input_values": NamedInput(("batch", channels, "samples"), normal)}
-
-
-def _univnet(config: Any, _: str) -> dict[str, NamedInput]:
-    return {
-        "input_features": NamedInput(("batch", _FRAMES, config.num_mel_bins), normal),
-        "noise_sequence": NamedInput(("batch", _FRAMES, config.model_in_channels), normal),
-    }
 
 
 def _tapas(config: Any, _: str) -> dict[str, NamedInput]:
@@ -198,14 +124,14 @@ def _tapas(config: Any, _: str) -> dict[str, NamedInput]:
 
 
 def _bros(config: Any, _: str) -> dict[str, NamedInput]:
-    return {"bbox": NamedInput((*_TEXT, config.dim_bbox), _shares)}
+    return {"bbox": NamedInput((*_TEXT, config.dim_bbox), shares)}
 
 
 def _markuplm(config: Any, _: str) -> dict[str, NamedInput]:
     shape = (*_TEXT, config.max_depth)
     return {
-        "xpath_tags_seq": NamedInput(shape, _below(config.max_xpath_tag_unit_embeddings)),
-        "xpath_subs_seq": NamedInput(shape, _below(config.max_xpath_subs_unit_embeddings)),
+        "xpath_tags_seq": NamedInput(shape, below(config.max_xpath_tag_unit_embeddings)),
+        "xpath_subs_seq": NamedInput(shape, below(config.max_xpath_subs_unit_embeddings)),
     }
 
 
@@ -216,8 +142,8 @@ def _luke(config: Any, name: str) -> dict[str, NamedInput]:
     positions = np.full((2, _MENTION_WORDS), -1, np.int64)
     positions[0, 0], positions[1, :2] = 1, (2, 3)
     return {
-        "entity_ids": NamedInput(("batch", 2), _below(config.entity_vocab_size)),
-        "entity_attention_mask": NamedInput(("batch", 2), _ones(np.int64)),
+        "entity_ids": NamedInput(("batch", 2), below(config.entity_vocab_size)),
+        "entity_attention_mask": NamedInput(("batch", 2), ones(np.int64)),
         "entity_position_ids": NamedInput(
             ("batch", *positions.shape), lambda _, shape: np.broadcast_to(positions, shape).copy()
         ),
@@ -225,7 +151,7 @@ def _luke(config: Any, name: str) -> dict[str, NamedInput]:
 
 
 def _oneformer(config: Any, _: str) -> dict[str, NamedInput]:
-    return {"task_inputs": NamedInput(("batch", config.task_seq_len), _below(1000))}
+    return {"task_inputs": NamedInput(("batch", config.task_seq_len), below(1000))}
 
 
 def _vjepa(config: Any, _: str) -> dict[str, NamedInput]:
@@ -234,23 +160,48 @@ def _vjepa(config: Any, _: str) -> dict[str, NamedInput]:
     return {"pixel_values_videos": NamedInput(shape, normal)}
 
 
+def _vit_mae(config: Any, _: str) -> dict[str, NamedInput]:
+    """The order in which patches are hidden, which the model draws if nobody gives it."""
+    patches = (config.image_size // config.patch_size) ** 2
+    return {
+        "noise": NamedInput(("batch", patches), lambda rng, shape: rng.random(shape, np.float32))
+    }
+
+
+def _siglip2(config: Any, name: str) -> dict[str, NamedInput]:
+    """Patches of pictures of any shape, and their rows and columns."""
+    if "Text" in name:
+        return {}
+    vision = getattr(config, "vision_config", config)
+    side = int(vision.num_patches**0.5)
+    width = vision.num_channels * vision.patch_size**2
+    return {
+        "pixel_values": NamedInput(("batch", side * side, width), normal),
+        "pixel_attention_mask": NamedInput(("batch", side * side), ones(np.int64)),
+        "spatial_shapes": NamedInput(("batch", 2), lambda _, shape: np.full(shape, side, np.int64)),
+    }
+
+
 _MAKERS: Mapping[str, Callable[[Any, str], dict[str, NamedInput]]] = {
     "canine": _canine,
     "lxmert": _lxmert,
     "visual_bert": _visual_bert,
-    **dict.fromkeys(("clap", "clap_audio_model"), _clap),
+    **dict.fromkeys(("clap", "clap_audio_model"), soundinputs.clap),
+    "clvp": soundinputs.clvp,
     "decision_transformer": _decision_transformer,
     **dict.fromkeys(("time_series_transformer", "informer", "autoformer"), _series),
     **dict.fromkeys(("sam", "sam_hq"), _points),
     "pix2struct": _pix2struct,
     "perceiver": _perceiver,
-    **dict.fromkeys(("speecht5", "speecht5_hifigan"), _speecht5),
-    **dict.fromkeys(("encodec", "dac", "mimi"), _sound),
-    "univnet": _univnet,
+    **dict.fromkeys(("speecht5", "speecht5_hifigan"), soundinputs.speecht5),
+    **dict.fromkeys(("encodec", "dac", "mimi"), soundinputs.codec),
+    "univnet": soundinputs.univnet,
     "tapas": _tapas,
     "bros": _bros,
     "markuplm": _markuplm,
     **dict.fromkeys(("luke", "mluke"), _luke),
     "oneformer": _oneformer,
     "vjepa2": _vjepa,
+    "vit_mae": _vit_mae,
+    **dict.fromkeys(("siglip2", "siglip2_vision_model"), _siglip2),
 }

@@ -4,6 +4,7 @@ import copy
 import inspect
 import json
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
-from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
+from workers.conversion.errors import (
+    ConversionError,
+    lacks_library,
+    raise_lack_of_memory,
+    shortened,
+)
 
 _INDEX = "model.safetensors.index.json"
 _SHOWN = 5
@@ -19,6 +25,8 @@ _SAVE = "Publish all files that model.save_pretrained writes."
 _REMEDY = (
     "Publish the config.json with which the weights were saved (model.save_pretrained writes both)."
 )
+#: How transformers names a library that a class needs.
+_LIBRARY = re.compile(r"requires the (\S+) library")
 #: Members of configurations that count layers.
 _LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
 #: Weights that a class may have for each stored one, and besides: heads of other tasks are missing.
@@ -146,6 +154,8 @@ def _loaded(kind: type[Any], config: Any, folder: Path, **options: Any) -> tuple
             **options,
         )
     except ImportError as error:
+        if library := _LIBRARY.search(str(error)):
+            raise lacks_library(library[1]) from error
         raise ConversionError(
             "not_convertible",
             f"{kind.__name__} needs a library besides transformers: {shortened(error)}.",

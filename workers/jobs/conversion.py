@@ -26,7 +26,7 @@ WALL_S = 1800.0
 _TOOLS = ("torch", "transformers", "onnx", "onnxscript", "safetensors")
 #: Version of what this package converts. Incremented when it converts more, so that what an earlier
 #: version refused is tried again.
-VERSION = 2
+VERSION = 3
 _INDEX = "model.safetensors.index.json"
 _READ = (CONFIG, _INDEX, "preprocessor_config.json")
 #: Bytes of a weight while it is converted, and how many of them are held at a time: by PyTorch, and

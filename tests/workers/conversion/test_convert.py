@@ -124,6 +124,7 @@ def test_a_configuration_that_lies_about_its_weights(
         ({"architectures": ["GPT2Model"]}, "belongs to the model_type 'gpt2'"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised by a library"),
         ({"hidden_size": "wide"}, "transformers refuses config.json"),
+        ({"model_type": "timm_wrapper"}, "needs the library timm besides transformers"),
     ],
 )
 def test_what_transformers_does_not_know(bert: Path, members: dict[str, Any], reason: str) -> None:

@@ -115,3 +115,20 @@ def test_results_in_lists_are_numbered_and_states_are_left_out() -> None:
 
     module = Selected(Detector(), ["x"], {})
     assert result_names(module.results(torch.zeros(1))) == ("maps_0", "maps_1", "scores")
+
+
+def test_the_length_of_a_tensor_stays_dynamic() -> None:
+    import torch  # noqa: PLC0415  takes seconds
+    import transformers  # noqa: PLC0415
+    from transformers.models.bert import modeling_bert  # noqa: PLC0415
+
+    from workers.conversion.lengths import keep_lengths_dynamic  # noqa: PLC0415
+
+    class Rows(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.new_zeros(modeling_bert.len(x), len([x]))
+
+    keep_lengths_dynamic(transformers.BertModel(transformers.BertConfig(**SIZES)))
+    free = {0: torch.export.Dim.AUTO}
+    program = torch.export.export(Rows(), (torch.zeros(2, 3),), dynamic_shapes=(free,))
+    assert isinstance(next(iter(program.graph.nodes)).meta["val"].shape[0], torch.SymInt)
