@@ -196,6 +196,6 @@ def _wait(
             position, f"{pause_reason(job, job.not_before)}; {start_forecast(start_s)}", start_s
         )
     if not own + count:
-        return Wait(position, next_in_line(service), start_s)
+        return Wait(position, next_in_line(job, service), start_s)
     line = ahead_reason(own, count, limit=COUNTED_JOBS)
     return Wait(position, f"{line}; {start_forecast(start_s)}", start_s)

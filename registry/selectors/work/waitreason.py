@@ -27,6 +27,7 @@ class TargetService:
         busy: Number of devices that run a job.
         holders: Number of devices that an account's jobs hold, by key of the account.
         misfits: Reason why no device meets a requirement, by its key; "" if one does.
+        idle_misfits: The same for the devices that run no job; "" also if there are none.
     """
 
     is_enabled: bool = True
@@ -34,6 +35,7 @@ class TargetService:
     busy: int = 0
     holders: Mapping[int, int] = field(default_factory=dict)
     misfits: Mapping[int, str] = field(default_factory=dict)
+    idle_misfits: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def online(self) -> int:
@@ -99,10 +101,11 @@ def obstacle(job: Job, service: TargetService) -> str:
     return ""
 
 
-def next_in_line(service: TargetService) -> str:
+def next_in_line(job: Job, service: TargetService) -> str:
     """The wait reason of a job that is first in its queue."""
     if not service.busy or service.busy < service.online:
-        return "next for a free worker"
+        misfit = service.idle_misfits.get(job.requirement_id or 0, "")
+        return f"next for a free worker{misfit and f'; of the idle ones {misfit}'}"
     count = service.online
     busy = "the device runs a job" if count == 1 else f"all {count} devices run jobs"
     return f"next for a free worker; {busy}"
@@ -146,13 +149,16 @@ def _service(target: Target, requirements: Collection[int]) -> TargetService:
         states[health if state == DeviceState.ACTIVE else state] += count
     online = devices.filter(state=DeviceState.ACTIVE, health=DeviceHealth.ONLINE)
     compared = list(online.order_by("name")[:_COMPARED_DEVICES]) if requirements else []
-    rows = JobRequirement.objects.filter(pk__in=requirements)
+    rows = list(JobRequirement.objects.filter(pk__in=requirements))
+    busy = {*_held(target).filter(device__isnull=False).values_list("device", flat=True)}
+    idle = [device for device in compared if device.pk not in busy]
     return TargetService(
         is_enabled=target.enabled,
         states=dict(states),
-        busy=_held(target).aggregate(count=Count("device", distinct=True))["count"],
+        busy=len(busy),
         holders=holders(target) if settings.ACCOUNT_SHARE < 1 else {},
         misfits={row.pk: misfit_of(row, compared) for row in rows},
+        idle_misfits={row.pk: misfit_of(row, idle) for row in rows},
     )
 
 

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from registry.fairshare import NEW_ACCOUNT
 from registry.selectors.work.queue import waits_of
 from registry.services.work.attempt import job_claim, job_succeed
-from registry.services.work.device import device_drain, device_register
+from registry.services.work.device import device_drain, device_register, device_resume
 from registry.services.work.job import job_submit
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.services.work.target import target_enable
@@ -90,6 +90,13 @@ def test_a_job_goes_to_a_device_with_its_backend_if_there_is_one() -> None:
     machine("compiler", tools=("onnxruntime", "tvm"))
     job = floor.tune(parameters={"backends": ["tvm"]})
     assert claim("plain") == ""
+    Device.objects.filter(name="floor-1").update(state="maintenance")
+    assert reason(job) == "next for a free worker"
+    first = shopfloor.floor("alice/first").tune(priority=0)
+    assert claim("compiler") == first.revision.mlmodel.full_name
+    idle = "next for a free worker; of the idle ones no device fits: plain lacks the backend tvm"
+    assert reason(job) == idle
+    device_resume(actor=None, name="floor-1")
     device_drain(actor=None, name="compiler")
     device_drain(actor=None, name="floor-1")
     assert reason(job) == "no device fits: plain lacks the backend tvm"
