@@ -16,9 +16,12 @@ class ManualPages(BuildHookInterface[Any]):
         """Add the pages to the data of the wheel."""
         sys.path.insert(0, self.root)
         try:
-            pages = import_module("manpages").pages(self.metadata.version)
+            app = import_module("hpcfair.cli").app
+            statuses = import_module("hpcfair.commands.exitstatus").EXIT_STATUSES
+            manpages = import_module("hpcfair.commands.manpages")
         finally:
             sys.path.remove(self.root)
+        pages = manpages.pages(app, self.metadata.name, self.metadata.version, statuses)
         # Removed when the wheel is written and the process of the build ends.
         self._folder = tempfile.TemporaryDirectory()
         for name, text in pages.items():

@@ -218,3 +218,18 @@ def test_a_broken_runtime_of_another_package_is_reported_and_harms_no_other(
     declare(monkeypatch, **{name: path})
     with pytest.warns(registry.PlugInWarning, match=reason):
         assert "onnxruntime" in registry.installed()
+
+
+def test_onnx_runtime_sends_nothing_to_its_maker(tmp_path: Path) -> None:
+    """Without its variable, it keeps what it sends in the user's home."""
+    home = tmp_path / "home"
+    home.mkdir()
+    code = f"""
+from pathlib import Path
+from hpcfair.runtimes import registry
+registry.open("onnxruntime", Path({str(write(tmp_path))!r}), {{"default": True}})
+"""
+    # With the variables of a run of tests, ONNX Runtime is silent by itself.
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path)), "HOME": str(home)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert not list(home.rglob("*"))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 import yaml
+
+from hpcfair.runtimes.quiet_onnxruntime import ort
 
 Array = npt.NDArray[Any]
 
@@ -41,12 +42,12 @@ class Card:
         return f"---\n{block}---\n\n# {self.title}\n\n{self.description}\n\n{self.body.strip()}\n"
 
 
-def reference_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+def reference_session(model: onnx.ModelProto) -> ort.InferenceSession:
     """The model in ONNX Runtime with every optimisation off: what its outputs are defined by."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(
+    return ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
 

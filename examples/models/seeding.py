@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 from onnx import helper, numpy_helper
+
+from hpcfair.runtimes.quiet_onnxruntime import ort
 
 Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -156,9 +157,7 @@ def _run(model: onnx.ModelProto, node: onnx.NodeProto, values: Arrays) -> list[n
         opset_imports=model.opset_import,
         ir_version=model.ir_version,
     )
-    session = onnxruntime.InferenceSession(
-        alone.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
+    session = ort.InferenceSession(alone.SerializeToString(), providers=["CPUExecutionProvider"])
     result: list[npt.NDArray[Any]] = session.run(None, {name: values[name] for name in names})
     return result
 

@@ -46,6 +46,8 @@ CALLED_BY_OTHERS = {
     " ignore_aliases yaml_implicit_resolvers",
     # Celery's signals, click's commands
     "workers/*.py": "_keep_reporting _end_with_the_worker",
+    # hooks of hatchling
+    "*/hatch_build.py": "ManualPages dependencies initialize",
     "client/hpcfair/commands/*": "list_ detect",
     # options and visitors of runtimes and compilers
     "*/models/folder.py": "graph_optimization_level log_severity_level",

@@ -41,6 +41,7 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
             "workers/__init__.py",
             "workers/agent/cli.py",
             "workers/agent/deploy/hpcfair-agent.service",
+            "hpcfair_agent-0.1.0.data/data/share/man/man1/hpcfair-agent-run.1",
         },
     ),
 }
@@ -48,9 +49,12 @@ EXPECTED: dict[str, tuple[set[str], set[str]]] = {
 _DATA = re.compile(r"^[^/]+\.(dist-info|data)/")
 #: Path prefixes that a wheel must not contain, by distribution folder.
 FOREIGN: dict[str, tuple[str, ...]] = {
-    ".": ("workers/agent/", "workers/pyproject.toml"),
+    ".": ("workers/agent/", "workers/hatch_build.py", "workers/pyproject.toml"),
     "client": (),
-    "workers": ("workers/jobs/", "workers/testing/", "workers/app.py", "workers/tasks.py"),
+    "workers": (
+        *("workers/jobs/", "workers/testing/", "workers/app.py", "workers/tasks.py"),
+        "workers/hatch_build.py",
+    ),
 }
 
 

@@ -4,20 +4,20 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+import typer
 import typer.main
 
 from hpcfair import cli, errors
+from hpcfair.commands import manpages
 from hpcfair.commands.examples import EXAMPLES
-from hpcfair.commands.exitstatus import EXIT_STATUSES, exit_status
+from hpcfair.commands.exitstatus import EXIT_STATUSES, ExitStatus, exit_status
 from hpcfair.commands.output import JSON_OPTION
-
-ROOT = Path(__file__).resolve().parents[2]
+from workers.agent import cli as agent
+from workers.agent.exitstatus import EXIT_STATUSES as AGENT_STATUSES
 
 
 def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -61,18 +61,23 @@ def test_examples_are_valid(name: str) -> None:
         assert len(example) <= 95, "it would be wrapped"
 
 
-def test_manual_pages_are_valid() -> None:
-    specification = spec_from_file_location("manpages", ROOT / "client/manpages.py")
-    assert specification is not None
-    assert specification.loader is not None
-    manpages = module_from_spec(specification)
-    specification.loader.exec_module(manpages)
+@pytest.mark.parametrize(
+    ("app", "name", "statuses", "page", "part"),
+    [
+        (cli.app, "hpcfair", EXIT_STATUSES, "load", ".SH EXAMPLES"),
+        (agent.app, "hpcfair-agent", AGENT_STATUSES, "run", "HPCFAIR_AGENT_CACHE_MIB"),
+    ],
+    ids=["hpcfair", "hpcfair-agent"],
+)
+def test_manual_pages_are_valid(
+    app: typer.Typer, name: str, statuses: Sequence[ExitStatus], page: str, part: str
+) -> None:
+    pages = manpages.pages(app, name, "1.0", statuses)
 
-    pages = manpages.pages("1.0")
-
-    assert {f"hpcfair-{name.replace(' ', '-')}.1" for name in COMMANDS} <= pages.keys()
-    assert all(f"\\fB{each.number}\\fR" in pages["hpcfair.1"] for each in EXIT_STATUSES)
-    assert ".SH EXAMPLES" in pages["hpcfair-load.1"]
+    names = dict(commands(typer.main.get_command(app)))
+    assert {f"{name}-{each.replace(' ', '-')}.1" for each in names} <= pages.keys()
+    assert all(f"\\fB{each.number}\\fR" in pages[f"{name}.1"] for each in statuses)
+    assert part in pages[f"{name}-{page}.1"]
     if groff := shutil.which("groff"):
         text = "".join(pages.values())
         command = [groff, "-man", "-Tutf8", "-ww", "-z"]

@@ -1,16 +1,4 @@
-"""The ``hpcfair-agent`` command.
-
-Exit status:
-
-===  =======================================================================
-0    done
-1    another failure: a full disk, a check that failed
-2    usage: an option, a state folder without a device or with another agent
-4    the hub does not accept this device, or refuses the request
-5    the hub does not answer
-75   `bundle run` leaves jobs for the next run
-===  =======================================================================
-"""
+"""The ``hpcfair-agent`` command."""
 
 import logging
 import socket
@@ -22,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hpcfair import errors
+from hpcfair.commands.exitstatus import summary
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table
 from hpcfair.isolation.sandbox import LEVELS
 from workers.agent import service, statefolder
@@ -31,6 +20,7 @@ from workers.agent.bundle.command import app as bundle_app
 from workers.agent.connection import HubConnection, agent_version
 from workers.agent.devicekey import DeviceKey, KeyUnusable
 from workers.agent.enrolment import Enrolment, NotEnrolled, UnsafeHub, checked_hub
+from workers.agent.exitstatus import EXIT_STATUSES, FAILURE, NO_ANSWER, REFUSED, USAGE
 from workers.agent.loop import Refused
 from workers.agent.options import ChildMemory, Isolation, settings_of
 from workers.agent.slurm import NoAllocation
@@ -40,7 +30,6 @@ from workers.device.health import machine_checks
 from workers.engine.errors import EngineError
 from workers.fleet.probe import served_machine
 
-_USAGE, _REFUSED, _NO_ANSWER = 2, 4, 5
 #: Errors that the user of the command can correct.
 _MISUSES = (
     BoardInvalid, ForeignState, KeyUnusable, NoAllocation, NotEnrolled, StateInUse, UnsafeHub,
@@ -54,15 +43,15 @@ def main() -> None:
     try:
         app()
     except _MISUSES as error:
-        _end(error, _USAGE)
+        _end(error, USAGE)
     except (errors.HubUnreachable, errors.Unavailable) as error:
-        _end(error, _NO_ANSWER)
+        _end(error, NO_ANSWER)
     except (*BUNDLE_FAULTS, TunnelFailed) as error:
-        _end(error, 1)
+        _end(error, FAILURE)
     except (Refused, errors.HubError) as error:
-        _end(error, _REFUSED)
+        _end(error, REFUSED)
     except (OSError, ValueError, sqlite3.Error, errors.HpcfairError, EngineError) as error:
-        _end(error, 1)
+        _end(error, FAILURE)
 
 
 def _end(error: Exception, status: int) -> None:
@@ -81,7 +70,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Let this machine work for a hub: it tunes, measures and reproduces builds. It connects "
     "to the hub by HTTPS, listens on no port, and does not update itself.",
-    epilog="Exit status: 0 done, 1 failed, 2 usage, 4 refused, 5 no answer, 75 jobs left.",
+    epilog=summary(EXIT_STATUSES),
 )
 
 
@@ -223,7 +212,7 @@ def health(
         ]
         emit_table(("check", "", "seen"), rows)
     if not all(check.is_ok for check in checks):
-        raise typer.Exit(1)
+        raise typer.Exit(FAILURE)
 
 
 @app.command()

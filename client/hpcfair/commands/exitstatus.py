@@ -1,5 +1,6 @@
 """The exit statuses of ``hpcfair``: the one table behind help, manual pages and documentation."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hpcfair import errors
@@ -89,6 +90,6 @@ def exit_status(error: errors.HpcfairError) -> int:
     return next(_NUMBER_OF[kind] for kind in type(error).__mro__ if kind in _NUMBER_OF)
 
 
-def summary() -> str:
+def summary(statuses: Sequence[ExitStatus] = EXIT_STATUSES) -> str:
     """All statuses in one sentence."""
-    return f"Exit status: {', '.join(f'{each.number} {each.meaning}' for each in EXIT_STATUSES)}."
+    return f"Exit status: {', '.join(f'{each.number} {each.meaning}' for each in statuses)}."

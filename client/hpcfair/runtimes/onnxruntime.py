@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import optimisers
 from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names, choose, thread_count
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from hpcfair.typingnames import Self
 
 # Warnings concern the export of a network, not its users; errors are raised as exceptions.

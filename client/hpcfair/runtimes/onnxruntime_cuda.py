@@ -7,7 +7,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from hpcfair.errors import RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, check_inputs
@@ -18,6 +17,7 @@ from hpcfair.runtimes.onnxruntime import (
     set_graph_optimization,
 )
 from hpcfair.runtimes.options import choose
+from hpcfair.runtimes.quiet_onnxruntime import ort
 
 PROVIDER = "CUDAExecutionProvider"
 CONVOLUTIONS = {"exhaustive": "EXHAUSTIVE", "heuristic": "HEURISTIC", "default": "DEFAULT"}

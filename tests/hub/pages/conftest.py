@@ -31,7 +31,7 @@ from registry.services.results.trial import trial_add
 from registry.services.webhook.webhook import webhook_create
 from registry.services.work.attempt import job_fail, job_succeed
 from registry.services.work.job import job_submit
-from registry.states import FailureClass, Gate, JobKind, RepositoryKind
+from registry.states import FailureClass, Gate, JobKind, JobState, RepositoryKind
 from registry.tables import (
     Build,
     CallSite,
@@ -237,6 +237,14 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     waiting = shopfloor.make_revision("alice/waiting")
     shopfloor.make_graph(waiting)
     job_submit(actor=alice, kind=JobKind.TUNE, revision=waiting, target=tuned.job.target)
+    shopfloor.make_revision("alice/copy").jobs.create(
+        kind=JobKind.IMPORT,
+        state=JobState.FAILED,
+        requested_by=alice,
+        parameters={"server": "https://hub.test", "origin": "far/net"},
+        failure_class=FailureClass.INVALID,
+        failure_detail="Access is granted on request.",
+    )
     # The default has a profile, too, so that both builds can be compared.
     calls = Profile.objects.create(
         build=Build.objects.get(is_baseline=True), method="profiler", total_ns=300
@@ -289,6 +297,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         "/workloads", f"/workloads/{workload.uuid}",
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         "/fleet", "/targets/new", "/settings/bundles", "/new/import",
+        "/alice/copy/import",
         f"/targets/{shopfloor.SLUG}", f"/devices/{device.uuid}",
         "/catalog", "/terms", "/policy",
         f"{root}/perf", f"{root}/perf?metric=time&tab=peers", "/tune-next", f"{root}/profiles",

@@ -12,12 +12,11 @@ from workers.agent.bundle.identity import write_identity
 from workers.agent.bundle.journal import JournalBusy, JournalDamaged
 from workers.agent.bundle.run import BundleRun, run_bundle
 from workers.agent.bundle.trust import BundleRefused
+from workers.agent.exitstatus import JOBS_LEFT
 from workers.agent.options import ChildMemory, Isolation, settings_of
 from workers.agent.stop import Stop
 from workers.device.isolation import require_isolation
 
-#: Exit status of a run that leaves jobs for the next run: EX_TEMPFAIL of sysexits.h.
-JOBS_LEFT = 75
 #: Exceptions of the commands whose messages are for people.
 FAULTS = (BundleRefused, JournalBusy, JournalDamaged)
 Option = typer.Option

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime as ort
 from onnx import helper, numpy_helper
 
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.normalform.opset import raise_opset
 from workers.engine.ports import Array
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import onnxruntime as ort
-
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.samples import fixed_batch, read_samples

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import onnxruntime as ort
-
 from hpcfair import machine
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.onnxruntime.files import MOST_BYTES, external_files, size_bytes
 from workers.engine.errors import InvalidCandidate
 

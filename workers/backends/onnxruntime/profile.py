@@ -19,10 +19,10 @@ from time import perf_counter
 from typing import Any
 
 import onnx
-import onnxruntime as ort
 
 from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.onnxruntime import open_session
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.attribution import Operator, attribute, graph_of, read_graph
 from workers.backends.onnxruntime.files import external_files
 from workers.engine.errors import InvalidCandidate

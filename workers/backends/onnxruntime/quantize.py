@@ -15,6 +15,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+
+from hpcfair.runtimes import quiet_onnxruntime  # noqa: F401  before ONNX Runtime's tools
+
+# isort: split
 from onnxruntime import quantization
 from onnxruntime.quantization.calibrate import (
     TensorsData,

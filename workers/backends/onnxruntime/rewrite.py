@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-import onnxruntime as ort
 
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.onnxruntime.files import refuse_large
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels

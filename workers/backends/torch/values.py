@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import torch
 
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from hpcfair.runtimes.tensors import MappedTensor
 from workers.engine.ports import Array
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import onnxruntime as ort
 
+from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.engine.ports import Array
 from workers.engine.random_inputs import open_sizes, random_inputs
 from workers.engine.types import Network

@@ -1,23 +1,25 @@
-"""Manual pages of the commands, from their parser: ``hpcfair.1``, ``hpcfair-load.1``..."""
+"""Manual pages of commands, from their parsers: ``hpcfair.1``, ``hpcfair-load.1``...
+
+The hooks that build wheels call it.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer.main
 
-from hpcfair.cli import app
-from hpcfair.commands.exitstatus import EXIT_STATUSES
-
-NAME = "hpcfair"
+from hpcfair.commands.exitstatus import ExitStatus
 
 
-def pages(version: str) -> dict[str, str]:
-    """All pages by file name."""
+def pages(
+    app: typer.Typer, name: str, version: str, statuses: Sequence[ExitStatus]
+) -> dict[str, str]:
+    """All pages of the command ``name`` by file name."""
     root = typer.main.get_command(app)
     return {
-        f"{'-'.join(words)}.1": "\n".join(_page(words, command, version)) + "\n"
-        for words, command in _commands([NAME], root)
+        f"{'-'.join(words)}.1": "\n".join(_page(words, command, version, statuses)) + "\n"
+        for words, command in _commands([name], root)
     }
 
 
@@ -27,7 +29,9 @@ def _commands(words: list[str], command: Any) -> Iterator[tuple[list[str], Any]]
         yield from _commands([*words, word], below)
 
 
-def _page(words: list[str], command: Any, version: str) -> Iterator[str]:
+def _page(
+    words: list[str], command: Any, version: str, statuses: Sequence[ExitStatus]
+) -> Iterator[str]:
     title, *paragraphs = (command.help or "").split("\n\n")
     below = getattr(command, "commands", {})
     shown = [each for each in command.params if not getattr(each, "hidden", False)]
@@ -35,7 +39,7 @@ def _page(words: list[str], command: Any, version: str) -> Iterator[str]:
     options = [each for each in shown if each.param_type_name == "option"]
     usage = ["[\\fIOPTIONS\\fR]", *map(_argument, arguments)]
     usage += ["\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]"] if below else []
-    yield f'.TH "{_text("-".join(words)).upper()}" 1 "" "{NAME} {version}" "User Commands"'
+    yield f'.TH "{_text("-".join(words)).upper()}" 1 "" "{words[0]} {version}" "User Commands"'
     yield from (".SH NAME", f"{_text('-'.join(words))} \\- {_text(title.rstrip('.'))}")
     yield from (".SH SYNOPSIS", f"\\fB{_text(' '.join(words))}\\fR {' '.join(usage)}")
     yield from (".SH DESCRIPTION", _text(title))
@@ -52,15 +56,15 @@ def _page(words: list[str], command: Any, version: str) -> Iterator[str]:
             yield from _item(_argument(each), each.help or "")
     yield ".SH OPTIONS"
     for each in options:
-        yield from _item(_option(each), each.help or "", _default(each))
+        yield from _item(_option(each), each.help or "", _default(each), _variable(each))
     yield from _examples(command.epilog or "")
     yield ".SH EXIT STATUS"
     if len(words) == 1:
-        for status in EXIT_STATUSES:
+        for status in statuses:
             more = f": {status.cases}" if status.cases else ""
             yield from _item(f"\\fB{status.number}\\fR", f"{status.meaning}{more}")
     else:
-        yield f"As listed in \\fB{NAME}\\fR(1)."
+        yield f"As listed in \\fB{_text(words[0])}\\fR(1)."
     yield from _see_also(words, below)
 
 
@@ -89,6 +93,10 @@ def _default(parameter: Any) -> str:
     if value in (None, "", (), []) or isinstance(value, bool) or callable(value):
         return ""
     return f"Default: {value}."
+
+
+def _variable(parameter: Any) -> str:
+    return f"Default: the environment variable {parameter.envvar}." if parameter.envvar else ""
 
 
 def _examples(epilog: str) -> Iterator[str]:
