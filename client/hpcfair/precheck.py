@@ -32,8 +32,10 @@ def check_files(files: Files) -> None:
             with local.open("rb") as stream:
                 mistake = mistake_in(path, stream.read(START_BYTES))
             if mistake:
+                # A single file is published under another name than its own.
+                name = path if path.endswith(local.name) else local.name
                 raise InvalidModelFile(
-                    f"{path} is {mistake}.",
+                    f"{name} is {mistake}.",
                     "Export the model to ONNX, and publish that file.",
                     code="tflite_invalid" if TFLITE.matches(path) else "onnx_unreadable",
                 )

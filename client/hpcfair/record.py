@@ -77,7 +77,10 @@ def record(http: Transport, cache: Cache, name: str) -> Record:
     """
     digest = name.lower()
     if not is_sha256(digest):
-        raise BadInput(f"{name!r} is not a record's id.", "It has 64 hexadecimal digits.")
+        raise BadInput(
+            f"{name!r} is not a record's id.",
+            "It has 64 hexadecimal digits; `hpcfair bench list` shows those of a model.",
+        )
     cached = cache.document(digest)
     if cached is not None and record_id(cached) == digest:
         return Record(digest, cached)

@@ -8,6 +8,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import cast
 
 import numpy as np
@@ -20,13 +21,27 @@ from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array
 
 NAME = "samples.npz"
+_CONSTANTS = (NoneType, bool, int, float, str)
 
 
 def as_examples(examples: Examples | Array) -> Examples:
-    """Turn a single array, tensor or table into a tuple."""
-    if examples is None or isinstance(examples, Mapping | list | tuple):
-        return examples
-    return (cast("Array", examples),)
+    """Turn a single array, tensor or table into a tuple.
+
+    Raises BadInput if one of several is a constant.
+    """
+    if examples is None:
+        return None
+    if not isinstance(examples, Mapping | list | tuple):
+        return (cast("Array", examples),)
+    named = examples.items() if isinstance(examples, Mapping) else enumerate(examples, 1)
+    for name, value in named:
+        if type(value) in _CONSTANTS:
+            raise BadInput(
+                f"Example input {name} is {value!r}, no array.",
+                "Each input is an array with rows. To fix an argument, save a model that calls "
+                "this one with it.",
+            )
+    return examples
 
 
 def add_samples(files: Files, examples: Examples, labels: Array | None, scratch: Path) -> Files:

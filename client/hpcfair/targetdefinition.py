@@ -1,5 +1,8 @@
 """Reads definitions of targets from the hub, which may have others than this client."""
 
+from collections.abc import Sequence
+
+from hpcfair.errors import BadInput
 from hpcfair.machine import TargetDefinition
 from hpcfair.transport import Transport, quoted
 
@@ -11,3 +14,10 @@ def target_definition(http: Transport, slug: str) -> TargetDefinition:
     return TargetDefinition(
         slug, target.get("title") or slug, target["architecture"], target["rank"], features
     )
+
+
+def target_list(targets: Sequence[str]) -> tuple[str, ...]:
+    """``targets``. Raises BadInput for a single text, of which each letter would be a target."""
+    if isinstance(targets, str):
+        raise BadInput(f"targets is {targets!r}, not a list.", f"Write targets=[{targets!r}].")
+    return tuple(targets)

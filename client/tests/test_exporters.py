@@ -9,10 +9,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from hpcfair.errors import BadInput, InvalidModelFile, MissingPackage, UnsafePath
+from hpcfair.errors import BadInput, InvalidModelFile, MissingPackage, NotSupported, UnsafePath
 from hpcfair.exporters import frames, registry
+from hpcfair.exporters.base import only
 from hpcfair.exporters.naming import rename
 from hpcfair.exporters.registry import Exporter, export
+from hpcfair.precheck import check_files
 from hpcfair.runtimes import registry as runtimes
 
 needs_skl2onnx = pytest.mark.skipif(
@@ -192,3 +194,27 @@ def test_a_table_becomes_a_matrix_or_its_columns() -> None:
     table["city"] = Column(["Rome", None])
     with pytest.raises(BadInput, match=r"Column city .*fillna"):
         frames.columns(table)
+
+
+@pytest.mark.parametrize(
+    ("examples", "reason"),
+    [([[1.0], [2.0], [3.0]], "not 3. .* A list"), ((object(),), "is a object, no array")],
+)
+def test_examples_of_one_input_are_one_array(examples: Any, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        only("tree", examples)
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"), [({"w": 1}, "Weights alone"), (dict, "an object of the class")]
+)
+def test_what_is_no_model_is_refused_with_what_is(model: Any, remedy: str, scratch: Path) -> None:
+    with pytest.raises(NotSupported, match=remedy):
+        export(model, None, scratch)
+
+
+def test_a_refusal_names_the_file_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "booster.json"
+    path.write_text("{}")
+    with pytest.raises(InvalidModelFile, match=r"booster\.json is a JSON file"):
+        check_files({"model.onnx": path})

@@ -222,6 +222,10 @@ def test_the_commands(client: Client, offer: dict[str, Any], away: Client, tmp_p
     assert json.loads(made.stdout)["revision"] == offer["revision"]
     loaded = runner.invoke(cli.app, ["load", str(path)], obj=away)
     assert "chosen from the 1 build in tiny.hpcfair" in loaded.stdout
+    shown = runner.invoke(cli.app, ["info", str(path), "--json"], obj=away)
+    assert len(json.loads(shown.stdout)["builds"]) == 1
+    copied = runner.invoke(cli.app, ["pull", str(path), str(tmp_path / "files")], obj=away)
+    assert (copied.exit_code, (tmp_path / "files/README.md").exists()) == (0, True)
     changed(path, b"# Tiny", b"# Tinz")
     assert runner.invoke(cli.app, ["load", str(path)], obj=away).exit_code == 1
     wrong = runner.invoke(cli.app, ["bundle", "lab/tiny", "-o", "x.zip"], obj=client)

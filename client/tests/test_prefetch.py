@@ -92,3 +92,8 @@ def test_what_does_not_exist_is_refused(client: Client, cluster: dict[str, Any])
     with pytest.raises(BadInput, match="hpcfair prefetch"):
         client.load("lab/tiny", target="arm64-neoverse-v2" if TARGET["architecture"] == "x86-64"
                     else "x86-64-amx")  # fmt: skip
+
+
+def test_a_text_is_no_list_of_targets(client: Client) -> None:
+    with pytest.raises(BadInput, match=r"targets=\['x86-64-amx'\]"):
+        client.prefetch("lab/tiny", targets="x86-64-amx")

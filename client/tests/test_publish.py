@@ -201,6 +201,7 @@ def test_examples_travel_as_samples_named_after_the_inputs(
         ({"example_inputs": np.ones((2, 4)), "labels": np.zeros(3)}, "equally many rows"),
         ({"example_inputs": (np.ones(4), np.ones(4))}, "the model takes 1"),
         ({"example_inputs": {"x": np.float32(3)}}, "equally many rows"),
+        ({"example_inputs": (np.ones((2, 4)), None)}, "Example input 2 is None"),
     ],
 )
 def test_examples_that_make_no_sense_are_refused_before_anything_is_sent(

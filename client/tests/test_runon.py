@@ -184,7 +184,7 @@ def test_the_command_fetches_outputs_later(
     [
         (("x.npy", "x.npy"), "has no name"),
         (("x=x.npz",), "several arrays"),
-        (("x=missing.npy",), "is not a .npy or .npz"),
+        (("x=missing.npy",), "There is no file missing.npy"),
     ],
 )
 def test_wrong_inputs_of_the_command_are_usage_errors(

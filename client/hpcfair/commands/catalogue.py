@@ -110,9 +110,8 @@ def info(
 ) -> None:
     """Show a model: card, files, builds."""
     client = client_of(context)
-    name, revision = client.locate(name)
     model = client.info(name)
-    builds = client.builds(name, revision=revision)
+    builds = client.builds(name)
     if as_json:
         emit_json({"model": model, "builds": builds})
         return

@@ -12,6 +12,7 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.modelnames import remember_name
 from hpcfair.commands.output import Json, emit_json, say
 from hpcfair.errors import NotFound
+from hpcfair.modelbundle.source import is_bundle
 from hpcfair.publish import Publication
 from hpcfair.types import Finding
 
@@ -23,7 +24,7 @@ Name = Annotated[
 Pulled = Annotated[
     str,
     typer.Argument(
-        help="namespace/name, ark:..., or doi:...",
+        help="namespace/name, ark:..., doi:..., or x.hpcfair",
         autocompletion=complete_name,
         callback=remember_name,
     ),
@@ -42,8 +43,11 @@ def pull(
 ) -> None:
     """Copy the files of a model into a folder."""
     client = client_of(context)
-    name, revision = client.locate(name, revision=revision)
-    place = folder or Path(name.partition("/")[2])
+    if is_bundle(name):
+        place = folder or Path(Path(name).stem)
+    else:
+        name, revision = client.locate(name, revision=revision)
+        place = folder or Path(name.partition("/")[2])
     commit = client.pull(name, place, revision=revision)
     if as_json:
         emit_json({"folder": place, "revision": commit})

@@ -211,6 +211,8 @@ def read_inputs(path: Path) -> Any:
             if isinstance(loaded, np.ndarray):
                 return loaded
             arrays = {name: loaded[name] for name in loaded.files}
+    except FileNotFoundError as error:
+        raise BadInput(f"There is no file {path}.", "Give a .npy or .npz file.") from error
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise BadInput(f"{path} is not a .npy or .npz file: {error}.") from error
     inputs = {

@@ -52,11 +52,18 @@ def only(library: str, examples: Examples) -> dict[str, Array]:
     if isinstance(examples, Mapping):
         named = dict(examples)
     else:
-        named = dict(zip(("features", "second"), examples or (), strict=False))
+        named = {f"features{index or ''}": each for index, each in enumerate(examples or ())}
     if len(named) != 1:
         raise BadInput(
             f"A {library} model needs one example input, not {len(named)}.",
-            "Pass example_inputs=X[:100]: it determines the input's type, and the file must agree "
-            "with the model on it.",
+            "Pass example_inputs=X[:100], an array or a table: it determines the input's type, and "
+            "the file must agree with the model on it. A list is taken for several inputs.",
         )
-    return {name: matrix(value) for name, value in named.items()}
+    arrays = {name: matrix(value) for name, value in named.items()}
+    for name, array in arrays.items():
+        if array.ndim == 0:
+            raise BadInput(
+                f"The example input is a {type(named[name]).__name__}, no array.",
+                "Pass the array or the table that it was made from: example_inputs=X[:100].",
+            )
+    return arrays

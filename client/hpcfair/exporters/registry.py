@@ -5,6 +5,7 @@ folder ``scratch``. To add a library, add a line here, a module beside this one 
 ``client/tests/exporters``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -94,9 +95,7 @@ def convert(model: Any, examples: Examples, scratch: Path) -> Export:
     if name is None:
         raise NotSupported(
             f"Nothing here can save a {type(model).__module__}.{type(model).__qualname__}.",
-            "Export it to ONNX and save the file; objects of these packages are taken as they "
-            f"are: {', '.join(sorted(set(EXPORTERS) - {'pathlib'}))}. Functions must be under "
-            "jax.jit or tf.function.",
+            _remedy(model),
         )
     module, _, function = EXPORTERS[name].path.partition(":")
     try:
@@ -113,6 +112,18 @@ def convert(model: Any, examples: Examples, scratch: Path) -> Export:
     # Exporters of other libraries raise arbitrary exceptions.
     except Exception as error:
         raise refusal(type(model).__name__, error) from error
+
+
+def _remedy(model: Any) -> str:
+    if isinstance(model, type):
+        return f"Save an object of the class: {model.__qualname__}(...)."
+    if isinstance(model, Mapping):
+        return "Weights alone are no network: load them into their model, and save that."
+    return (
+        "Export it to ONNX and save the file; objects of these packages are taken as they are: "
+        f"{', '.join(sorted(set(EXPORTERS) - {'pathlib'}))}. Functions must be under jax.jit or "
+        "tf.function."
+    )
 
 
 def _packages_of(path: Path) -> list[str]:

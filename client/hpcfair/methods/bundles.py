@@ -11,6 +11,7 @@ from hpcfair.modelbundle.collection import BundleOptions
 from hpcfair.modelbundle.writer import BundleSummary, write_bundle
 from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
+from hpcfair.targetdefinition import target_list
 
 
 class BundleMethods(BaseClient):
@@ -50,7 +51,7 @@ class BundleMethods(BaseClient):
             StorageFailed: the file cannot be written.
         """
         options = BundleOptions(
-            tuple(targets),
+            target_list(targets),
             tuple(str(Acceptance.of(each).tolerance) for each in tolerances),
             tuple(checked_scenario(each) for each in scenarios),
             weights,

@@ -24,7 +24,7 @@ from hpcfair.importrules import ModelImportOptions
 from hpcfair.job import Job
 from hpcfair.methods.base import BaseClient
 from hpcfair.modelbundle.importing import import_bundle
-from hpcfair.modelbundle.source import is_bundle
+from hpcfair.modelbundle.source import is_bundle, source_of
 from hpcfair.modelimport import ModelImport
 from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
@@ -57,8 +57,9 @@ class RepositoryMethods(BaseClient):
         return catalogue.search(self.http, self.cache, query, limit=limit, **filters)
 
     def info(self, name: str) -> MLModel:
-        """Everything that the hub states about a model."""
-        return mlmodel.info(self.http, pid.locate(self.http, self.cache, name)[0])
+        """Everything that the hub states about a model, or stated when a bundle was made."""
+        source = source_of(self.http, self.cache, name)
+        return mlmodel.info(source.http, source.name)
 
     def save(
         self,
@@ -184,12 +185,12 @@ class RepositoryMethods(BaseClient):
         return composition.compose(self.http, self.cache, models)
 
     def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
-        """Copy the files of a revision into a folder.
+        """Copy the files of a revision, from the hub or a bundle, into a folder.
 
         Unchanged files are kept, and an interrupted download is resumed.
         """
-        name, revision = pid.locate(self.http, self.cache, name, revision)
-        return snapshot.pull(self.http, self.cache, name, Path(folder), revision)
+        http, cache, name, revision = source_of(self.http, self.cache, name, revision)
+        return snapshot.pull(http, cache, name, Path(folder), revision)
 
     def revisions(self, name: str, revision_: str | None = None) -> Iterator[Revision]:
         """History of a model, newest first."""

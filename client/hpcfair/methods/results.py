@@ -19,6 +19,7 @@ from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
 from hpcfair.scenarios import SINGLE_STREAM, Scenario, checked_scenario
+from hpcfair.targetdefinition import target_list
 from hpcfair.types import Build
 from hpcfair.typingnames import Unpack
 
@@ -119,7 +120,7 @@ class ResultMethods(BaseClient):
             Untrusted: a signature is wrong, or missing although it is required.
         """
         options = PrefetchOptions(
-            targets,
+            target_list(targets),
             runtimes,
             Acceptance.of(tolerance, min_accuracy),
             checked_scenario(scenario),
@@ -191,9 +192,9 @@ class ResultMethods(BaseClient):
         them on machines of their target.
         """
         limits = Acceptance.of(tolerance, min_accuracy)
-        name, revision = pid.locate(self.http, self.cache, name, revision)
+        http, _, name, revision = source_of(self.http, self.cache, name, revision)
         return mlmodel.builds(
-            self.http,
+            http,
             name,
             revision=revision,
             target=target,

@@ -20,7 +20,7 @@ def export_trees(
     Args:
         outputs: What the live model computes for the outputs of the file, in their order.
     """
-    ((name, array),) = only("trees", examples).items()
+    ((name, array),) = only("tree", examples).items()
     if not ensemble.trees:
         raise refusal("model of trees", "there are none")
     local = scratch / "model.onnx"
