@@ -24,7 +24,7 @@ class ManualPages(BuildHookInterface[Any]):
         project = self._client / "pyproject.toml"
         if not project.exists():
             return needed
-        client = tomllib.loads(project.read_text("utf-8"))["project"]["dependencies"]
+        client: list[str] = tomllib.loads(project.read_text("utf-8"))["project"]["dependencies"]
         return [each for each in needed if each != "hpcfair"] + client
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
