@@ -6,10 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from hpcfair.isolation.limits import Limits
 from workers.backends.openvino.backend import OpenVinoBackend
+from workers.backends.openvino.convert import read_onnx
+from workers.backends.openvino.study import layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import read_samples
@@ -69,3 +73,25 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
             assert ("int8" in precisions) == (build.tolerance == "int8")
             saved[limit] = [layer["precision"] for layer in layers].count("int8")
         assert saved[0.02] > saved[0.005]
+
+
+def test_products_that_add_a_bias_are_timed_in_every_precision(tmp_path: Path) -> None:
+    network = networks.write(_dense(), tmp_path / "model")
+    model = read_onnx(network)
+    # The product of an output is named after it.
+    seconds = layer_seconds(model, network, {"precision": "float32"}, ["first", "y"])
+    assert min(seconds.values()) > 0
+
+
+def _dense() -> onnx.ModelProto:
+    """Two matrix products; the first one adds a bias."""
+    weights = np.random.default_rng(0).standard_normal((512, 512), np.float32) / 32
+    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(weights[0], "b")]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"], "first"),
+        helper.make_node("Add", ["product", "b"], ["sum"], "bias"),
+        helper.make_node("MatMul", ["sum", "w"], ["y"], "second"),
+    ]
+    x, y = (helper.make_tensor_value_info(name, 1, [4, 64, 512]) for name in ("x", "y"))
+    graph = helper.make_graph(nodes, "dense", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

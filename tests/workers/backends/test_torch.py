@@ -292,6 +292,28 @@ def test_a_cast_does_not_forbid_autocast() -> None:
     torch.testing.assert_close(reduced, program.module()(x), atol=0.05, rtol=0.05)
 
 
+def test_rows_that_are_masked_as_a_whole_stay_finite_in_bfloat16() -> None:
+    import torch  # noqa: PLC0415
+
+    from workers.backends.torch.lowest import raise_lowest  # noqa: PLC0415
+
+    class Masked(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = torch.nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            scores = self.dense(x).masked_fill(mask, torch.finfo(torch.float32).min)
+            return torch.softmax(scores, dim=-1)
+
+    inputs = torch.randn(2, 4), torch.ones(2, 4, dtype=torch.bool)
+    program = torch.export.export(Masked(), inputs)
+    raise_lowest(program, torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        weights = program.module()(*inputs)
+    torch.testing.assert_close(weights.float(), torch.full((2, 4), 0.25), atol=0.01, rtol=0)
+
+
 def test_the_space_is_known_without_pytorch() -> None:
     code = (
         "import sys; from workers.backends.torch.backend import TorchBackend as B\n"

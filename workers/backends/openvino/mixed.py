@@ -46,7 +46,7 @@ class MixedNetwork:
 
 def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetwork:
     """The fastest network whose error keeps to a limit; ``exact`` computes in float32. Raises
-    InvalidCandidate if no layer can have a lower precision."""
+    InvalidCandidate if no layer gains from a lower precision."""
     facts = {"artefact": source.artefact, "runtime_options": source.runtime_options}
     with (
         intermediate(
@@ -96,7 +96,9 @@ def _search(
         if not low < budget < high:
             budget = sqrt(low * high) if low and high < inf else low * 2 or high / 2
     if best is None or set(best[0]) == {"float32"}:
-        raise InvalidCandidate(f"no layer can have a lower precision within an error of {limit:g}")
+        raise InvalidCandidate(
+            f"no layer gains from a lower precision within an error of {limit:g}"
+        )
     return best
 
 

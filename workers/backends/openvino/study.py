@@ -162,13 +162,27 @@ def layer_seconds(
     """Time of each layer, with the operators that follow it up to the next one."""
     inputs = random_inputs(network, _SEED)
     arrays = [inputs[port.any_name] for port in model.inputs]
+    layers = _layers_of_operators(model, names)
     fixed = reshaped(model, [array.shape for array in arrays] if model.is_dynamic() else None)
-    rounds = [_timed(fixed, arrays, options, set(names)) for _ in range(_ROUNDS)]
+    rounds = [_timed(fixed, arrays, options, layers) for _ in range(_ROUNDS)]
     return {name: min(each.get(name, 0.0) for each in rounds) for name in names}
 
 
+def _layers_of_operators(model: Any, names: Collection[str]) -> dict[str, str]:
+    """Layers by the names of the operators that may compute them: of the product, and of the sum
+    behind it, after which OpenVINO names a product in floating point that adds its bias."""
+    layers = {name: name for name in names}
+    for node in model.get_ordered_ops():
+        layer = node_name(node.friendly_name)
+        if node.get_type_name() in HEAVY and layer in names:
+            after = [port.get_node() for port in node.output(0).get_target_inputs()]
+            if len(after) == 1 and after[0].get_type_name() == "Add":
+                layers.setdefault(node_name(after[0].friendly_name), layer)
+    return layers
+
+
 def _timed(
-    model: Any, arrays: list[Array], options: Options, names: Collection[str]
+    model: Any, arrays: list[Array], options: Options, layers: Mapping[str, str]
 ) -> dict[str, float]:
     compiled = compile_model(model, settings(options) | {"PERF_COUNT": True})
     request = compiled.create_infer_request()
@@ -179,7 +193,7 @@ def _timed(
     layer = None
     for operator in executed(compiled):
         own = (node_name(name) for name in operator.originals)
-        layer = next((name for name in own if name in names), layer)
+        layer = next((layers[name] for name in own if name in layers), layer)
         if layer is not None:
             seconds[layer] = seconds.get(layer, 0.0) + counted.get(operator.name, 0) * 1e-6
     return seconds

@@ -19,6 +19,7 @@ from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from hpcfair.runtimes.torch_cuda import use_tf32
 from workers.backends.torch.instructions import generation, inductor_instructions
+from workers.backends.torch.lowest import raise_lowest
 from workers.backends.torch.package import forget_folders
 from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
@@ -176,6 +177,7 @@ def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple
 def _in_reduced_precision(exported: Any, device: str, dtype: torch.dtype) -> Any:
     """The program under autocast: products in ``dtype``, inputs and outputs unchanged."""
     drop_assertions(exported)
+    raise_lowest(exported, dtype)
     inner = exported.module()
     names = set(exported.graph_signature.user_inputs)
     inputs = [node.meta["val"] for node in exported.graph.nodes if node.name in names]
