@@ -3,7 +3,7 @@
 ::
 
     query  = { item } ;                        items are separated by white space
-    item   = filter | phrase | word ;
+    item   = identifier | filter | phrase | word ;
     filter = key , ":" , ( phrase | word ) ;   no space around the colon
     phrase = '"' , text without '"' , '"' ;    the last closing '"' may be missing
     word   = text without white space and '"' ;
@@ -31,6 +31,7 @@ from registry.ids import NAME_PATTERN
 from registry.search import comparisons
 from registry.search import signature as signatures
 from registry.search.comparisons import Bound
+from registry.search.identifiers import identifier_in
 from registry.search.signature import Signature
 from registry.search.vocabulary import (
     FILTERS,
@@ -62,6 +63,8 @@ class Query:
 
     Attributes:
         words, phrases: Unchanged; the index splits and folds them.
+        identifiers: Persistent identifiers, ``ark:...`` or ``doi:10...``.
+        identified: The full name of the model of each, which must match; "" if there is none.
         filters: Column of a filter to folded values, sorted.
         signatures: All of them must match.
         bounds: Comparisons of numbers, sorted; all of them must hold.
@@ -71,6 +74,8 @@ class Query:
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    identified: tuple[str, ...] = ()
     filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     signatures: tuple[Signature, ...] = ()
     bounds: tuple[Bound, ...] = ()
@@ -178,6 +183,7 @@ def parse(text: str) -> Query:
     query, sorted_by = Query(), ""
     words: list[str] = []
     phrases: list[str] = []
+    identifiers: list[str] = []
     items = [item for item in _ITEM.finditer(_text(text)) if item[0]]
     if len(items) > MAX_ITEMS:
         raise Invalid(
@@ -188,7 +194,9 @@ def parse(text: str) -> Query:
     for item in items:
         key, phrase, word = item["key"], item["phrase"], item["word"]
         value = word if phrase is None else phrase
-        if key is None:
+        if phrase is None and (identifier := identifier_in(item[0])):
+            identifiers.append(identifier)
+        elif key is None:
             if phrase is None:
                 words.append(word)
             elif phrase.strip():
@@ -198,7 +206,9 @@ def parse(text: str) -> Query:
         else:
             query = query.with_filter(key.lower(), value)
             sorted_by = value if key.lower() == "sort" else sorted_by
-    return replace(query, words=tuple(words), phrases=tuple(phrases))
+    return replace(
+        query, words=tuple(words), phrases=tuple(phrases), identifiers=tuple(identifiers)
+    )
 
 
 def fold(value: str) -> str:

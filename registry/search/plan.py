@@ -43,6 +43,8 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
         without: A filter to leave out, so that its other values can be counted.
     """
     must = [any_of(readers)]
+    # No model has the empty name.
+    must.extend(IndexQuery.const_score_query(_named(name), 0.0) for name in query.identified)
     for key, values in query.filters:
         if key == without:
             continue
@@ -67,8 +69,8 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Inde
 
 def is_unfiltered(query: Query) -> bool:
     """Whether all readable documents match."""
-    narrows = query.filters or query.signatures or query.bounds or query.similar_to
-    return not (narrows or has_words(query))
+    filters = query.filters or query.signatures or query.bounds or query.similar_to
+    return not (filters or query.identified or has_words(query))
 
 
 def has_words(query: Query) -> bool:

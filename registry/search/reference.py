@@ -26,7 +26,9 @@ Items are separated by white space, and all must match. A word matches in names,
 descriptions and cards, in names and titles also as the beginning of a word; `"a phrase"` matches as
 it stands. A word with letters before its first colon is a filter; `"in quotation marks"` a colon
 has no meaning. Values with spaces are quoted: `tag:"two words"`. Case has no meaning. In Python,
-which reserves the word, `class` is `architecture_class`.
+which reserves the word, `class` is `architecture_class`. A persistent identifier, such as
+`ark:/99999/h2...`, `doi:10...` or its address, finds the model that it leads to, also one of
+another hub by its mirror.
 
 """
 _FILTERS = """Of filters with one value per model, several values match any of them; of `tag` and

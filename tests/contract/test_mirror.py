@@ -133,10 +133,16 @@ def test_an_identifier_of_the_origin_leads_to_a_mirror_that_is_signed_by_a_trust
 
     assert as_bob.locate(version) == (MIRROR, mirrored.oid)
     assert as_bob.locate(whole) == (MIRROR, None)
+    # A search finds the copy as well, by any way of writing them, as long as the key is trusted.
+    addresses = (version, whole, f"{source}/{version}", f"{MIRROR} {version}")
+    assert {hit.name for query in addresses for hit in as_bob.search(query)} == {MIRROR}
     as_bob.import_model(f"hf:{source}/{scene.name}", MIRROR)
     hub_distrust(url=source)
     with pytest.raises(NotFound):
         as_bob.locate(version)
+    hits = as_bob.search(version)
+    assert list(hits) == []
+    assert version in hits.hints[0]
 
 
 def test_evidence_that_was_changed_or_is_of_another_revision_is_refused(

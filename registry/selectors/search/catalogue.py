@@ -1,8 +1,8 @@
 """The catalogue: search of MLModels by words, filters, numbers, signatures and similarity."""
 
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import tantivy
@@ -19,6 +19,7 @@ from registry.search.parser import Query
 from registry.search.schema import ANY
 from registry.search.vocabulary import NUMBERS, listed, suggestion
 from registry.selectors.access import Actor, memberships, person, readable_mlmodels
+from registry.selectors.fair.identifier import identifier_get
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.graph import graph_of
@@ -100,6 +101,7 @@ def catalogue_search(
     if sort:
         parsed = parsed.with_sort(sort)
     _check_targets(parsed)
+    parsed = replace(parsed, identified=tuple(_identified(actor, parsed.identifiers)))
     return _page(actor, parsed, cursor, limit, with_counts=with_counts)
 
 
@@ -136,9 +138,33 @@ def _page(
         next_cursor=encode_cursor([hits[-1].position], name) if has_more else None,
         counts=counts,
         query=parsed,
-        hints=hints,
+        hints=(*_unidentified(parsed), *hints),
         similarities=similarities_of(reference, items) if reference else {},
     )
+
+
+def _identified(actor: Actor, identifiers: Iterable[str]) -> Iterator[str]:
+    """The full name of the model that each of ``identifiers`` leads to, here or by a mirror; "" if
+    there is none that ``actor`` may read.
+
+    The index has no identifiers: which ones of other hubs count depends on the keys that operators
+    trust at the moment.
+    """
+    for text in identifiers:
+        try:
+            mlmodel = identifier_get(actor, text).mlmodel
+        except NotFound:
+            mlmodel = None
+        yield mlmodel.full_name if mlmodel else ""
+
+
+def _unidentified(parsed: Query) -> Iterator[str]:
+    for text, name in zip(parsed.identifiers, parsed.identified, strict=True):
+        if not name:
+            yield (
+                f"No model that you may read has the identifier {text[:100]}. Those of another hub "
+                "lead to their mirror if the operators of this hub trust its key."
+            )
 
 
 def _check_targets(parsed: Query) -> None:

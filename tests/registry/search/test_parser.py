@@ -154,3 +154,17 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters='":'), min_size=1))
 def test_a_word_stays_as_it_is_typed(word: str) -> None:
     assert parse(f"  {word}\n").words == (word,)
+
+
+@pytest.mark.parametrize(
+    ("word", "identifier"),
+    [
+        ("ark:/99999/h2abc", "ark:/99999/h2abc"),
+        ("https://hub.example.org/ark:/99999/h2abc", "ark:/99999/h2abc"),
+        ("doi:10.5281/zenodo.1", "doi:10.5281/zenodo.1"),
+        ("https://doi.org/10.5281/zenodo.1", "doi:10.5281/zenodo.1"),
+    ],
+)
+def test_identifiers_are_no_filters(word: str, identifier: str) -> None:
+    assert parse(f"net {word} by:lab").identifiers == (identifier,)
+    assert code_of(f"x{word}") == "invalid_query"
