@@ -96,7 +96,7 @@ def _default(parameter: Any) -> str:
 
 
 def _variable(parameter: Any) -> str:
-    return f"Default: the environment variable {parameter.envvar}." if parameter.envvar else ""
+    return f"Environment variable: {parameter.envvar}." if parameter.envvar else ""
 
 
 def _examples(epilog: str) -> Iterator[str]:
