@@ -60,9 +60,9 @@ def _deformable_detr(_: str) -> Any:
     return hf.DeformableDetrConfig(**_detector("stage2", "stage3", "stage4"), num_feature_levels=4)
 
 
-def _rt_detr(_: str) -> Any:
+def _rt_detr(model_type: str) -> Any:
     backbone = hf.RTDetrResNetConfig(**_STAGES, layer_type="basic", out_features=_ALL_STAGES[1:])
-    return hf.RTDetrConfig(
+    return hf.CONFIG_MAPPING[model_type](
         backbone_config=backbone, encoder_in_channels=[24, 32, 40], encoder_hidden_dim=32,
         encoder_ffn_dim=64, encoder_attention_heads=4, d_model=32, num_queries=10,
         decoder_in_channels=[32] * 3, decoder_ffn_dim=64, decoder_layers=2,
@@ -149,7 +149,9 @@ _WHOLE: Mapping[str, Callable[[str], Any]] = {
     "detr": _detr,
     "conditional_detr": _detr,
     "deformable_detr": _deformable_detr,
+    "table-transformer": _detr,
     "rt_detr": _rt_detr,
+    "rt_detr_v2": _rt_detr,
     "mask2former": _mask2former,
     "upernet": _upernet,
     "sam": _sam,
@@ -161,12 +163,36 @@ _WHOLE: Mapping[str, Callable[[str], Any]] = {
     "sew": _data2vec_audio,
     "unispeech": _data2vec_audio,
     "wavlm": _data2vec_audio,
+    "unispeech-sat": _data2vec_audio,
+    "wav2vec2-conformer": _data2vec_audio,
+    "sew-d": _data2vec_audio,
     "informer": _informer,
+    "autoformer": _informer,
     "time_series_transformer": _informer,
 }
 #: Members in place of the reduced ones, by the type of the model.
 _MEMBERS: Mapping[str, Mapping[str, Any]] = {
-    "bros": {"hidden_size": 64},
+    "bros": {
+        "hidden_size": 64, "dim_bbox_sinusoid_emb_2d": 16, "dim_bbox_sinusoid_emb_1d": 2,
+        "dim_bbox_projection": 16,
+    },
+    "clvp": {
+        "speech_config": {
+            "vocab_size": 300, "hidden_size": 32, "intermediate_size": 64, "projection_dim": 32,
+            "num_hidden_layers": 2, "num_attention_heads": 4,
+        },
+    },
+    "clipseg": {"extract_layers": [0, 1], "reduce_dim": 16},
+    "gpt_neo": {
+        "attention_types": [[["global", "local"], 1]], "attention_layers": ["global", "local"],
+        "num_layers": 2,
+    },
+    "gptj": {"rotary_dim": 8},
+    "layoutlmv3": {"coordinate_size": 6, "shape_size": 4},
+    "lilt": {"hidden_size": 48},
+    "mamba2": {"num_heads": 8},
+    "wav2vec2-bert": {"vocab_size": 40},
+    "xmod": {"languages": ["en_XX"], "default_language": "en_XX"},
     "dpt": {
         "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "is_hybrid": False,
         "neck_hidden_sizes": [8, 16, 24, 32], "fusion_hidden_size": 16,

@@ -22,7 +22,8 @@ _IGNORED = frozenset(
 def read_config(folder: Path) -> dict[str, Any]:
     """The members of config.json, without those that name code. Raises ConversionError."""
     try:
-        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        text = (folder / "config.json").read_text(encoding="utf-8")
+        content = json.loads(text, object_hook=_float_of)
     except (ValueError, RecursionError) as error:
         raise ConversionError(
             "not_convertible", f"config.json is not JSON: {error}.", "Correct the file."
@@ -30,6 +31,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ConversionError("not_convertible", "config.json is not a JSON object.")
     return {key: value for key, value in content.items() if key not in _IGNORED}
+
+
+def _float_of(content: dict[str, Any]) -> Any:
+    """A number that JSON lacks, as transformers writes it: ``{"__float__": "Infinity"}``."""
+    match content:
+        case {"__float__": "Infinity" | "-Infinity" | "NaN" as number} if len(content) == 1:
+            return float(number)
+        case _:
+            return content
 
 
 def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:

@@ -137,7 +137,7 @@ def arrays_of(specs: Mapping[str, InputSpec], config: Any, sizes: Sizes, seed: i
     rng = np.random.default_rng(seed)
     arrays = {name: spec.make(sizes, rng) for name, spec in specs.items()}
     has_cache = any(name.startswith("past_key_values") for name in arrays)
-    text = config.get_text_config()
+    text = _text_config(config)
     if "input_ids" in arrays and _count(text, "vocab_size") and not has_cache:
         _end_texts(arrays, text)
     return list(arrays.values())
@@ -152,7 +152,7 @@ def token_spec(text: Any) -> InputSpec:
 
 def _makers(config: Any, folder: Path) -> dict[str, InputSpec]:
     """Every input that the hub can make for a configuration, by name."""
-    text = config.get_text_config()
+    text = _text_config(config)
     words = {0: BATCH, 1: WORDS}
     makers: dict[str, InputSpec] = {}
     if _count(text, "vocab_size"):
@@ -234,8 +234,13 @@ def _end_texts(arrays: dict[str, Array], text: Any) -> None:
             mask[row, length:] = 0
 
 
+def _text_config(config: Any) -> Any:
+    """The configuration of the texts that a model reads. What CLVP writes has another one."""
+    return config.text_config if config.model_type == "clvp" else config.get_text_config()
+
+
 def _most_words(config: Any) -> int:
-    text = config.get_text_config()
+    text = _text_config(config)
     limits = [_count(text, name) for name in ("max_position_embeddings", "n_positions")]
     # Some tables of positions begin behind the number of the padding token.
     return min([_LONG + 4, *(limit for limit in limits if limit > 8)]) - 4

@@ -13,10 +13,10 @@ def picture_shape(config: Any, folder: Path) -> tuple[int, ...]:
 
     What preprocessor_config.json says comes first, since users feed such pictures.
     """
-    vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None) or config
-    vision = vision if hasattr(vision, "to_dict") else config
+    parts = (getattr(config, name, None) for name in ("vision_config", "image_config", "encoder"))
+    vision = next((part for part in parts if hasattr(part, "to_dict")), config)
     channels = getattr(vision, "num_channels", 3)
-    size = _prepared_size(folder) or _pair(getattr(vision, "image_size", None))
+    size = _prepared_size(folder) or _pair(_first(vision, "image_size", "input_size"))
     height, width = size or (_USUAL_PICTURE, _USUAL_PICTURE)
     frames = getattr(vision, "num_frames", None)
     channels = channels if isinstance(channels, int) else 3
@@ -33,6 +33,11 @@ def spectrum_shape(config: Any) -> tuple[int, ...]:
     width = getattr(config, "input_feat_per_channel", None)
     width = width or getattr(config, "feature_projection_input_dim", None)
     return (96, width) if isinstance(width, int) else ()
+
+
+def _first(config: Any, *names: str) -> Any:
+    """The first member of these names."""
+    return next((value for name in names if (value := getattr(config, name, None))), None)
 
 
 def _prepared_size(folder: Path) -> tuple[int, int] | None:
