@@ -34,6 +34,8 @@ from workers.engine.types import Network, Options
 
 _QUANTISED, _LAYERS = "quantised.xml", "layers.json"
 HEAVY = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData", "MatMul"})
+#: Operators by which a layer is scaled and shifted.
+_AFFINE = frozenset({"Add", "Multiply"})
 #: Operators that average.
 _MEANS = frozenset({"AvgPool", "ReduceMean"})
 #: The operator that NNCF inserts before layers.
@@ -169,15 +171,20 @@ def layer_seconds(
 
 
 def _layers_of_operators(model: Any, names: Collection[str]) -> dict[str, str]:
-    """Layers by the names of the operators that may compute them: of the product, and of the sum
-    behind it, after which OpenVINO names a product in floating point that adds its bias."""
+    """Layers by the names of the operators that may compute them: of the product, and of the
+    factors and summands behind it. OpenVINO names a product in floating point after the last
+    operator that it contains, such as the sum with the bias."""
     layers = {name: name for name in names}
     for node in model.get_ordered_ops():
         layer = node_name(node.friendly_name)
-        if node.get_type_name() in HEAVY and layer in names:
-            after = [port.get_node() for port in node.output(0).get_target_inputs()]
-            if len(after) == 1 and after[0].get_type_name() == "Add":
-                layers.setdefault(node_name(after[0].friendly_name), layer)
+        if node.get_type_name() not in HEAVY or layer not in names:
+            continue
+        last = node
+        while len(targets := last.output(0).get_target_inputs()) == 1:
+            last = next(iter(targets)).get_node()
+            if last.get_type_name() not in _AFFINE:
+                break
+            layers.setdefault(node_name(last.friendly_name), layer)
     return layers
 
 
