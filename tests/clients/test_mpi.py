@@ -87,6 +87,9 @@ def test_ranks_load_together(hub: Any, tmp_path: Path) -> None:
     digests = [hashlib.sha256(DATA[path]).hexdigest() for path in sorted(DATA)]
     same = {"shared": digests, "local": digests, "refusal": "model_not_found"}
     assert [json.loads(line) for line in lines] == [same] * RANKS
-    # Once for all ranks, in each of the three loads.
-    once = ["POST /api/v1/models/lab/tiny/resolve", "GET /model.onnx", "GET /weights.bin"]
-    assert Hub.requests == [*once, *once, "POST /api/v1/models/lab/absent/resolve"]
+    # Once for all ranks, in each of the three loads. Files are fetched side by side.
+    resolve, absent = (f"POST /api/v1/models/lab/{name}/resolve" for name in ("tiny", "absent"))
+    files = ["GET /model.onnx", "GET /weights.bin"]
+    requests = Hub.requests
+    assert [requests[0], requests[3], *requests[6:]] == [resolve, resolve, absent]
+    assert [sorted(requests[1:3]), sorted(requests[4:6])] == [files, files]
