@@ -30,11 +30,12 @@ def with_fixed_sizes(
     for value in fixed.graph.output:
         value.type.tensor_type.ClearField("shape")
     try:
-        constants = dict(_constants(fold_constants(fixed).graph))
+        folded = fold_constants(fixed).graph
+        constants = dict(_constants(folded))
     # Inference and optimiser run on an untrusted file and raise anything.
     except Exception:  # noqa: BLE001
         return model
-    _replace(fixed.graph, constants)
+    _replace(fixed.graph, _renamed(fixed.graph, folded, constants) | constants)
     return fixed
 
 
@@ -45,6 +46,23 @@ def _constants(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value":
             yield node.output[0], node.attribute[0].t
+
+
+def _renamed(
+    graph: onnx.GraphProto, folded: onnx.GraphProto, constants: Mapping[str, onnx.TensorProto]
+) -> dict[str, onnx.TensorProto]:
+    """Constants of the folded graph by the names of the values that they replace, because the
+    optimiser keeps one name of equal constants. Nodes that read the same otherwise show them."""
+    readers = {node.output[0]: node for node in folded.node}
+    renamed: dict[str, onnx.TensorProto] = {}
+    for node in graph.node:
+        other = readers.get(node.output[0])
+        if other is None or other.op_type != node.op_type or len(other.input) != len(node.input):
+            continue
+        pairs = [(old, new) for old, new in zip(node.input, other.input, strict=True) if old != new]
+        if all(new in constants for _, new in pairs):
+            renamed |= {old: constants[new] for old, new in pairs}
+    return renamed
 
 
 def _replace(graph: onnx.GraphProto, constants: Mapping[str, onnx.TensorProto]) -> None:
