@@ -9,10 +9,12 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from hub.fair.tombstone import tombstone_at
+from hub.pages.progress import JobLine, progress_of
 from hub.pages.views import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors.access import may
 from registry.selectors.discussion.discussion import discussions_of
+from registry.selectors.fair.origin import imported_version
 from registry.selectors.repository.gate import may_fetch, request_of
 from registry.selectors.repository.like import is_liked
 from registry.selectors.repository.mlmodel import (
@@ -22,8 +24,9 @@ from registry.selectors.repository.mlmodel import (
 )
 from registry.selectors.repository.revision import refs_of, revision_get
 from registry.selectors.results.graph import graph_of
-from registry.selectors.results.runnable import may_inspect_again, not_runnable
-from registry.states import Gate, RepositoryKind, Role
+from registry.selectors.results.runnable import NotRunnable, may_inspect_again, not_runnable
+from registry.selectors.work.job import jobs_of
+from registry.states import Gate, JobKind, JobState, RepositoryKind, Role
 from registry.tables import MLModel, Revision
 
 View: TypeAlias = Callable[..., HttpResponseBase]
@@ -95,6 +98,7 @@ def frame(
         "refs": refs_of(mlmodel),
         "graph": graph,
         "not_runnable": fault,
+        "first_import": _first_import(request, revision, fault),
         "may_inspect_again": may_inspect_again(revision, fault),
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
         "may_fetch": may_fetch(request.user, mlmodel),
@@ -102,6 +106,19 @@ def frame(
         "own_request": request_of(request.user, mlmodel) if mlmodel.gate != Gate.OPEN else None,
         "talks": discussions_of(mlmodel, state="open").count(),
     }
+
+
+def _first_import(
+    request: HttpRequest, revision: Revision, fault: NotRunnable | None
+) -> JobLine | None:
+    """The import that is to fill a model that has no files yet."""
+    if fault is None or fault.code != "no_model_file" or imported_version(revision):
+        return None
+    jobs = jobs_of(request.user, kind=JobKind.IMPORT)
+    job = jobs.filter(revision__mlmodel=revision.mlmodel_id).first()
+    if job is None or job.state == JobState.SUCCEEDED:
+        return None
+    return JobLine(job, "Import", progress_of(job), None, "")
 
 
 def _instead(

@@ -58,9 +58,15 @@ def test_a_failed_import_says_why_and_can_be_tried_again(
     client.force_login(alice)
     form = {**FORM, "server": SERVER, "token": "hf_secret", "revision": "v9"}
     place = client.post("/new/import", form)["Location"]
-    assert "waits or runs" in client.get("/alice/net").content.decode()
+    text = client.get("/alice/net").content.decode()
+    assert "waits or runs" in text
+    assert f"Its files are imported from {SERVER}/far/net: it waits for a worker." in text
     ticket = job_claim(device_name=None, kinds=[JobKind.IMPORT], target=None)
     assert ticket is not None
+    report = {"phase": "import", "done": 3 * 10**6, "total": 9 * 10**6, "message": "file 1 of 2"}
+    Job.objects.update(progress=report)
+    text = client.get("/alice/net/builds").content.decode()
+    assert "fetching the files, 3 of 9 MB, file 1 of 2." in text
     job_fail(
         job_uuid=ticket.job_uuid,
         fence=ticket.fence,
@@ -73,6 +79,9 @@ def test_a_failed_import_says_why_and_can_be_tried_again(
         assert "Access is granted on request." in text
         assert "hf_secret" not in text
     assert 'value="v9"' in text
+    text = client.get("/alice/net").content.decode()
+    assert f"from {SERVER}/far/net failed: Access is granted on request." in text
+    assert "what was fetched is kept" in text
     assert client.post("/alice/net/import", form)["Location"] != place
     assert Job.objects.filter(kind=JobKind.IMPORT).count() == 2
     client.force_login(bob)
