@@ -169,9 +169,10 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
 
 def _generation(record: Record | None) -> Iterator[tuple[str, str]]:
     for number, figures in enumerate(record.generation if record else ()):
-        first, speed = latency_text(figures["first_token_ns"]), f"{figures['tokens_per_s']:.4g}"
-        text = f"prompt of {figures['context']} tokens: first token after {first}, then {speed}"
-        yield "" if number else "generation", f"{text} tokens/s"
+        first, speed = latency_text(figures["first_token_ns"]), figures["tokens_per_s"]
+        text = f"prompt of {figures['context']} tokens: first token after {first}, then "
+        rate = f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}"
+        yield "" if number else "generation", f"{text}{rate} tokens/s"
 
 
 def _stated(threads: int | None, build: Build | None) -> Iterator[tuple[str, str]]:

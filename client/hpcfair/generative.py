@@ -15,7 +15,8 @@ from hpcfair.typingnames import Unpack
 
 
 class Generative(ABC):
-    """A model that generates if it is a decoder with a cache (:mod:`hpcfair.decoder`)."""
+    """A model that generates if it is a decoder with a cache (:mod:`hpcfair.decoder`), alone or
+    behind an encoder."""
 
     signature: Signature
     _runner: SerialRunner
@@ -38,17 +39,20 @@ class Generative(ABC):
             m.generate(tokenizer("Once upon a time")["input_ids"], 50)
             m.generate(ids, 50, temperature=0.8, top_p=0.95, seed=1)
 
-        Each prompt ends at a token that ends texts, or after ``max_new_tokens`` further ones.
+        Each prompt ends at a token that ends texts, or after ``max_new_tokens`` further ones. An
+        encoder-decoder begins an answer to each prompt, which may be the spectrum of a sound.
 
         Args:
-            ids: Token ids of one prompt, or of several: a list, or an array.
+            ids: Token ids of one prompt, or of several: a list, or an array. For a model of sounds
+                the features of one, or of several.
             max_new_tokens: Most tokens that are added to a prompt.
             options: See :class:`hpcfair.GenerationOptions`.
 
         Returns:
-            The prompt with the tokens that continue it, an array ``int64``; for an array of prompts
-            one array of all of them, in which what ended earlier is filled up, as ``generate`` of
-            ``transformers`` returns it; for prompts of different lengths a list of arrays.
+            The prompt with the tokens that continue it, or the answer from its first token on, an
+            array ``int64``; for an array of prompts, and for answers to several, one array of all
+            of them, in which what ended earlier is filled up, as ``generate`` of ``transformers``
+            returns it; for prompts of different lengths a list of arrays.
 
         Raises:
             NotSupported: the model is no decoder with a cache.

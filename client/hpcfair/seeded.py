@@ -29,7 +29,7 @@ def seeded_inputs(tensors: Sequence[TensorInfo], rows: int) -> dict[str, Array]:
     dimensions = {size for tensor in tensors for size in tensor.shape if isinstance(size, str)}
     named = {name: rows if name in leading else _OPEN_SIZE for name in dimensions}
     if decoder := DecoderInputs.of(tensors):
-        named = decoder.with_mask_length(named)
+        named = decoder.with_mask_length(named | decoder.further_sizes(_OPEN_SIZE))
     arrays = {}
     for tensor in tensors:
         if tensor.dtype in {"string", "bfloat16"}:

@@ -129,8 +129,8 @@ def test_a_loaded_decoder_continues_prompts_up_to_the_token_that_its_files_state
         assert m.generate([3, 1, 4], 6, eos=[]).tolist() == continued([3, 1, 4], 6)
         assert list(m.stream([3, 1, 4], 6)) == continued([3, 1, 4], 6, (end,))[3:]
         assert (
-            "  generation prompt of 128 tokens: first token after 8.4 ms, then 2500 tokens/s\n"
-            "             prompt of 512 tokens: first token after 31 ms, then 2000 tokens/s\n"
+            "  generation prompt of 128 tokens: first token after 8.4 ms, then 2,500 tokens/s\n"
+            "             prompt of 512 tokens: first token after 31 ms, then 2,000 tokens/s\n"
         ) in m.explain()
 
 

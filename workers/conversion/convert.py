@@ -10,6 +10,7 @@ import torch
 
 from workers.conversion.architecture import configuration, model_class, read_config
 from workers.conversion.decoder import CachedDecoder, decoder_specs
+from workers.conversion.encoderdecoder import CachedEncoderDecoder, encoder_decoder_specs
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.export import export
 from workers.conversion.inputs import InputSpec, arrays_of, long_sizes, specs_of
@@ -47,10 +48,15 @@ def _convert(folder: Path, out: Path) -> dict[str, Any]:
     model, unused = load(kind, configuration(kind, content), folder)
     keep_lengths_dynamic(model)
     report: dict[str, Any] = {"architecture": kind.__name__, "unused": unused}
-    if specs := decoder_specs(model):
+    for wrapper, specs in (
+        (CachedDecoder, decoder_specs(model)),
+        (CachedEncoderDecoder, encoder_decoder_specs(model)),
+    ):
+        if not specs:
+            continue
         options = {"return_dict": True, "use_cache": True}
         try:
-            return report | _exported(CachedDecoder(model, list(specs), options), specs, out)
+            return report | _exported(wrapper(model, list(specs), options), specs, out)
         except ConversionError as error:
             # A network that computes every word again is of more use than none.
             report["without_cache"] = error.detail

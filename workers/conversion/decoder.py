@@ -4,7 +4,7 @@ Tensors have the names of :mod:`hpcfair.decoder`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from hpcfair.decoder import IDS, LOGITS, MASK, POSITIONS
+from hpcfair.decoder import LOGITS, POSITIONS
+from hpcfair.sources import IDS, MASK
 from workers.conversion.errors import raise_lack_of_memory
 from workers.conversion.inputs import BATCH, WORDS, Array, InputSpec, Sizes, token_spec
 from workers.conversion.wrapper import Selected
@@ -23,7 +24,7 @@ _PAST, _PRESENT = "past_key_values", "present"
 #: Layers that keep keys and values of single tokens. Those that keep a window are given all tokens:
 #: the mask of the model leaves the others out.
 _LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
-_PROBE_TOKENS = 3
+PROBE_TOKENS = 3
 #: Of models that continue texts about pictures and sounds, which are exported with these inputs.
 _OTHER_INPUTS = frozenset({"pixel_values", "input_features", "input_values"})
 #: Dimensions of keys: batch, heads, tokens, size.
@@ -38,10 +39,7 @@ class CachedDecoder(Selected):
         past = [named.pop(name) for name in self.inputs if name.startswith(_PAST)]
         cache = DynamicCache()
         for keys, values in zip(past[::2], past[1::2], strict=True):
-            layer = DynamicLayer()
-            layer.lazy_initialization(keys, values)
-            layer.keys, layer.values = keys, values
-            cache.layers.append(layer)
+            cache.layers.append(cache_layer(keys, values))
         result = self.model(**named, past_key_values=cache, **self.options)
         present = {
             f"{_PRESENT}.{number}.{what}": tensor
@@ -58,7 +56,7 @@ def decoder_specs(model: Any) -> dict[str, InputSpec]:
     has_cache = {IDS, MASK, _PAST, "use_cache"} <= set(parameters)
     if not is_decoder or not has_cache or _OTHER_INPUTS & set(parameters):
         return {}
-    cache = _cache_shapes(model)
+    cache = cache_shapes(lambda: _probe(model))
     if not cache:
         return {}
     specs = {
@@ -70,16 +68,30 @@ def decoder_specs(model: Any) -> dict[str, InputSpec]:
     for number, shapes in enumerate(cache):
         for what, (_, heads, _, size) in zip(("key", "value"), shapes, strict=True):
             axes = {0: BATCH, 2: PAST_LENGTH}
-            specs[f"{_PAST}.{number}.{what}"] = InputSpec(_cache_maker(heads, size), axes)
+            specs[f"{_PAST}.{number}.{what}"] = InputSpec(cache_maker(heads, size), axes)
     return specs
 
 
-def _cache_shapes(model: Any) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Shapes of keys and values by layer; empty if the model keeps anything else."""
+def cache_layer(keys: torch.Tensor, values: torch.Tensor) -> DynamicLayer:
+    """A layer of a cache of transformers that holds keys and values."""
+    layer = DynamicLayer()
+    layer.lazy_initialization(keys, values)
+    layer.keys, layer.values = keys, values
+    return layer
+
+
+def cache_shapes(
+    run: Callable[[], list[Any]], lengths: Collection[int] = (PROBE_TOKENS,)
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Shapes of keys and values by layer; empty if the model keeps anything else.
+
+    Args:
+        run: Runs the model on :data:`PROBE_TOKENS` tokens and returns the layers of its cache.
+        lengths: How many tokens such a layer may have.
+    """
     try:
         with torch.no_grad():
-            result = model(torch.zeros(1, _PROBE_TOKENS, dtype=torch.long), use_cache=True)
-        layers = result[_PAST].layers
+            layers = run()
         if not all(type(layer) in _LAYERS for layer in layers):
             return []
         shapes = [(tuple(layer.keys.shape), tuple(layer.values.shape)) for layer in layers]
@@ -88,9 +100,14 @@ def _cache_shapes(model: Any) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         raise_lack_of_memory(error)
         return []
     are_usual = all(
-        len(shape) == _RANK and shape[2] == _PROBE_TOKENS for pair in shapes for shape in pair
+        len(shape) == _RANK and shape[2] in lengths for pair in shapes for shape in pair
     )
     return shapes if are_usual else []
+
+
+def _probe(model: Any) -> list[Any]:
+    result = model(torch.zeros(1, PROBE_TOKENS, dtype=torch.long), use_cache=True)
+    return list(result[_PAST].layers)
 
 
 def _mask(sizes: Sizes, _: np.random.Generator) -> Array:
@@ -106,7 +123,7 @@ def _positions(sizes: Sizes, _: np.random.Generator) -> Array:
     return np.tile(positions, (sizes.batch, 1))
 
 
-def _cache_maker(heads: int, size: int) -> Callable[[Sizes, np.random.Generator], Array]:
+def cache_maker(heads: int, size: int) -> Callable[[Sizes, np.random.Generator], Array]:
     return lambda sizes, rng: rng.standard_normal(
         (sizes.batch, heads, sizes.past, size), np.float32
     )

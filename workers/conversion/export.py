@@ -13,6 +13,7 @@ from hpcfair.errors import BadInput
 from hpcfair.exporters.agreement import check_agreement
 from hpcfair.exporters.torch_module import quiet, write_onnx
 from workers.conversion.decoder import CachedDecoder
+from workers.conversion.encoderdecoder import CachedEncoderDecoder
 from workers.conversion.errors import ConversionError, raise_lack_of_memory, shortened
 from workers.conversion.inputs import (
     BATCH,
@@ -147,8 +148,11 @@ def _compare(
             return [tensor.numpy() for tensor in module(*_tensors(arrays))]
 
     largest = 0.0
-    has_cache = isinstance(module, CachedDecoder)
-    compared = _compared_sizes(config, dynamic, has_cache=has_cache)
+    further = None
+    if isinstance(module, CachedDecoder):
+        # The source of an encoder-decoder is empty behind the first run.
+        further = 0 if isinstance(module, CachedEncoderDecoder) else 1
+    compared = _compared_sizes(config, dynamic, further)
     for seed, sizes in enumerate(compared, _EXPORT_SEED + 1):
         examples = arrays_of(specs, config, sizes, seed)
         try:
@@ -162,16 +166,19 @@ def _compare(
     return largest
 
 
-def _compared_sizes(config: Any, dynamic: set[str], *, has_cache: bool) -> Iterator[Sizes]:
-    """Sizes of the inputs on which a network is compared; a single row is compared as well."""
+def _compared_sizes(config: Any, dynamic: set[str], further: int | None) -> Iterator[Sizes]:
+    """Sizes of the inputs on which a network is compared; a single row is compared as well.
+
+    ``further`` is the number of words of a run behind others, of networks with a cache.
+    """
     has_batch = BATCH in dynamic
     first = short_sizes if dynamic - {BATCH} else long_sizes
     yield first(config, 3 if has_batch else 1)
     usual = long_sizes(config, 2 if has_batch else 1)
     yield usual
-    if has_cache:
+    if further is not None:
         # One word after the others, as a text is continued.
-        yield replace(usual, words=1)
+        yield replace(usual, words=further, answer=1)
 
 
 def _tensors(arrays: Iterable[Array]) -> tuple[torch.Tensor, ...]:

@@ -41,11 +41,11 @@ def _inputs(network: Network) -> Iterator[tuple[int, tuple[dict[str, Array], dic
     decoder = DecoderInputs.of(network.inputs)
     if decoder is None or not isinstance(decoder.sequence, str):
         return
-    usual, new, past = open_sizes(network), decoder.sequence, decoder.past_length
+    usual = open_sizes(network)
     # Longer texts are outside of the table of positions.
     longest = network.integer_bounds.get(POSITIONS, CONTEXTS[-1])
     for context in (each for each in CONTEXTS if each <= longest):
-        both = ({new: context, past: 0}, {new: 1, past: context})
+        both = decoder.prompt_sizes(context), decoder.further_sizes(context)
         sizes = [decoder.with_mask_length(usual | each) for each in both]
         if all(run_bytes(network.inputs, each) <= MAX_RUN_BYTES for each in sizes):
             prompt, further = (random_inputs(network, _SEED, each) for each in sizes)

@@ -54,9 +54,7 @@ def other_sizes(network: Network) -> list[dict[str, int]]:
     decoder = DecoderInputs.of(network.inputs)
     if decoder is None:
         return [usual | changed for changed in (batches, odd) if changed]
-    prompt = {decoder.past_length: 0}
-    if isinstance(decoder.sequence, str):
-        prompt[decoder.sequence] = OPEN_SIZE
+    prompt = decoder.prompt_sizes(OPEN_SIZE)
     others = [usual | changed for changed in (prompt, batches, odd) if changed]
     return [decoder.with_mask_length(sizes) for sizes in others]
 
@@ -72,11 +70,11 @@ def sizes_of(specs: Sequence[TensorSpec], stated: Mapping[str, int]) -> dict[str
     """Sizes of the named dimensions of ``specs``, see :func:`open_sizes`; ``stated`` ones apply."""
     named = [size for spec in specs for size in spec.shape if isinstance(size, str)]
     decoder = DecoderInputs.of(specs)
-    if decoder is not None and isinstance(decoder.sequence, str):
-        stated = {decoder.sequence: 1, **stated}
     inner, size = _inner(specs), CONTEXT if decoder else OPEN_SIZE
     while True:
-        sizes = {name: stated.get(name, size if name in inner else 1) for name in named}
+        usual = {name: size if name in inner else 1 for name in named}
+        further = decoder.further_sizes(size) if decoder else {}
+        sizes = {name: stated.get(name, further.get(name, usual[name])) for name in named}
         sizes = decoder.with_mask_length(sizes) if decoder else sizes
         if size == 1 or run_bytes(specs, sizes) <= MAX_RUN_BYTES:
             return sizes

@@ -83,6 +83,55 @@ def test_a_decoder_with_its_cache_continues_texts_as_the_model_does(tmp_path: Pa
     assert generator.generate(prompts, 20).tolist() == expected.tolist()
 
 
+def encoder_decoder(name: str) -> tuple[Any, Any]:
+    """A class of transformers and a small configuration of it."""
+    import transformers  # noqa: PLC0415  takes seconds
+
+    usual = {"vocab_size": 99, "d_model": 32, "pad_token_id": 0, "eos_token_id": 1}
+    if name == "T5":
+        small = {"d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
+        config = transformers.T5Config(**usual, **small, decoder_start_token_id=2)
+        return transformers.T5ForConditionalGeneration, config
+    sizes = {f"{side}_layers": 1 for side in ("encoder", "decoder")}
+    sizes |= {f"{side}_attention_heads": 4 for side in ("encoder", "decoder")}
+    sizes |= {f"{side}_ffn_dim": 64 for side in ("encoder", "decoder")}
+    audio = {"num_mel_bins": 8, "max_source_positions": 12, "max_target_positions": 64}
+    config = transformers.WhisperConfig(**usual, **sizes, **audio, decoder_start_token_id=2)
+    return transformers.WhisperForConditionalGeneration, config
+
+
+@pytest.mark.parametrize("name", ["T5", "Whisper"])
+def test_an_encoder_decoder_answers_as_the_model_does(tmp_path: Path, name: str) -> None:
+    import torch  # noqa: PLC0415  takes seconds
+
+    kind, config = encoder_decoder(name)
+    save(kind, config, tmp_path)
+    stated = {"decoder_start_token_id": 2, "eos_token_id": 1, "pad_token_id": 0}
+    stated |= {"forced_bos_token_id": 5} if name == "T5" else {"suppress_tokens": [5, 6, 7]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(stated))
+    report = convert(tmp_path, tmp_path)
+    assert report.get("without_cache") is None
+    assert "past_key_values.0.encoder.key" in report["inputs"]
+    opened = registry.open("onnxruntime", tmp_path / "model.onnx", {"default": True})
+    signature = Signature(opened.inputs, opened.outputs)
+    generator = TokenGenerator(signature, opened.run, lambda: tmp_path)
+    rng, model = np.random.default_rng(0), kind.from_pretrained(tmp_path).eval()
+    options = {"max_new_tokens": 20, "do_sample": False, "num_beams": 1}
+    if name == "Whisper":
+        sounds = rng.standard_normal((2, 8, 24), np.float32)
+        expected = model.generate(torch.from_numpy(sounds), **options)
+        # Transformers leaves the tokens out that begin the answer.
+        assert generator.generate(sounds, 20)[:, 1:].tolist() == expected.tolist()
+        return
+    sources = rng.integers(3, 99, (2, 9))
+    mask = np.ones((2, 9), np.int64)
+    mask[1, 5:] = 0
+    texts = torch.from_numpy(sources * mask)
+    expected = model.generate(texts, attention_mask=torch.from_numpy(mask), **options)
+    answers = generator.generate([sources[0], sources[1, :5]], 20)
+    assert answers.tolist() == expected.tolist()
+
+
 def refused(folder: Path) -> dict[str, str]:
     """The refusal of a folder."""
     error: dict[str, str] = convert(folder, folder)["error"]

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from hpcfair.decoder import DecoderInputs
 from hpcfair.precisions import TOLERANCE_OF
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.openvino.space import default_of, space_of
+from workers.engine.errors import BackendUnavailable
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -19,6 +21,15 @@ class OpenVinoBackend(BaseBackend):
     name = "openvino"
     packages = ("openvino", "nncf")
     opening = frozenset({"threads", "pinning", "shapes"})
+
+    def require(self, network: Network, target: TargetSpec) -> None:
+        super().require(network, target)
+        decoder = DecoderInputs.of(network.inputs)
+        if decoder is not None and decoder.source is not None:
+            raise BackendUnavailable(
+                "It infers wrong shapes of empty tensors, and the source of an encoder-decoder is "
+                "empty behind the first token."
+            )
 
     def space(self, network: Network, target: TargetSpec) -> Space:
         return space_of(network, target)
