@@ -89,7 +89,7 @@ def main() -> None:
                 continue
             if name not in results:
                 if options.budget_s and time.monotonic() - begin > options.budget_s:
-                    break
+                    continue
                 results[name] = {"kind": kind, **_result(converter, name, build, options.seed)}
                 done.parent.mkdir(parents=True, exist_ok=True)
                 with done.open("a") as stream:
