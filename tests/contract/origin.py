@@ -25,6 +25,9 @@ class OriginServer:
         token: Files and facts are for its bearer only, if any.
         corrupt: Paths of which other bytes are sent than stated.
         elsewhere: Where bytes are redirected to.
+        cut: Break off after so many bytes of the next large file, and answer nothing afterwards.
+        is_away: Whether it breaks every connection.
+        ranges: Range headers of requests for large files.
         requests: Paths of requests, with the token of each.
     """
 
@@ -33,6 +36,9 @@ class OriginServer:
     token: str = ""
     corrupt: frozenset[str] = frozenset()
     elsewhere: str = ""
+    cut: int = 0
+    is_away: bool = False
+    ranges: list[str] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
 
@@ -95,12 +101,23 @@ def serving(origin: OriginServer) -> Iterator[OriginServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if origin.is_away:
+                return
             token = self.headers.get("Authorization", "").removeprefix("Bearer ")
             status, headers, body = origin.reply(urlsplit(self.path).path, token)
+            if status == 200 and "/resolve/" in self.path and self.path.endswith(_LARGE):
+                asked = self.headers.get("Range", "")
+                origin.ranges.append(asked)
+                if start := re.fullmatch(r"bytes=(\d+)-", asked):
+                    whole, first = len(body), int(start[1])
+                    headers = {"Content-Range": f"bytes {first}-{whole - 1}/{whole}"}
+                    status, body = 206, body[first:]
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
+            if 0 < origin.cut < len(body) and self.path.endswith(_LARGE):
+                body, origin.is_away = body[: origin.cut], True
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:

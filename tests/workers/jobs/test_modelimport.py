@@ -1,5 +1,6 @@
 """Imports by the hub's workers, from a real server that can lie."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,6 +11,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
+from hpcfair.retry import Retry
 from registry.selectors.fair.origin import imported_version
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import files_of, revision_get
@@ -18,7 +20,7 @@ from registry.services.work.job import job_cancel
 from registry.services.work.reaper import job_reap
 from registry.services.work.secret import seal, unseal
 from registry.states import JobKind
-from registry.tables import AuditEntry, Job, JobEvent, MLModel, Namespace, User
+from registry.tables import AuditEntry, Job, JobEvent, MLModel, Namespace, Revision, User
 from tests.contract.origin import NAME, OriginServer, serving
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
 from tests.hub.api.client import Api
@@ -134,6 +136,28 @@ def test_an_import_whose_worker_died_is_done_by_another_one(
     run.drain_imports()
     assert Api(alice).get(f"jobs/{uuid}").ok()["state"] == "succeeded"
     assert nothing_holds(SECRET, data_dir)
+
+
+def test_an_import_whose_server_breaks_off_goes_on_where_it_was(
+    alice: User, far: OriginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Retry, "wait_s", lambda *_: 0.0)
+    large = bytes(range(251)) * 4_000
+    far.commit({**FILES, "z.bin": large})
+    far.cut = 300_000
+    # The server may answer later: the job waits for another attempt.
+    assert done(alice)["state"] == "queued"
+    assert set(contents(alice)) == {".gitattributes"}
+
+    far.cut, far.is_away = 0, False
+    far.ranges.clear()
+    Job.objects.update(not_before=timezone.now())
+    run.drain_imports()
+
+    assert contents(alice)["z.bin"] == hashlib.sha256(large).hexdigest()
+    # What had arrived is not fetched again, and there is one commit beside the empty one.
+    assert far.ranges == ["bytes=300000-"]
+    assert Revision.objects.filter(mlmodel=mlmodel_get(alice, MINE)).count() == 2
 
 
 def test_a_cancelled_import_forgets_its_token_and_stops(
