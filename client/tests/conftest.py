@@ -6,8 +6,11 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -144,6 +147,22 @@ def loggers(monkeypatch: pytest.MonkeyPatch) -> None:
     logging.getLogger().setLevel(logging.WARNING)
     for name in ("hpcfair", "hpcfair.hints"):
         monkeypatch.setattr(logging.getLogger(name), "disabled", False)
+
+
+@pytest.fixture
+def listen() -> Iterator[Callable[[type[BaseHTTPRequestHandler]], str]]:
+    """Serves a handler over loopback until the test ends, and returns the address."""
+    with ExitStack() as stack:
+
+        def start(handler: type[BaseHTTPRequestHandler]) -> str:
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+            thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield start
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -52,12 +52,12 @@ class Handler(BaseHTTPRequestHandler):
     state: Server
 
     def do_GET(self) -> None:  # the name http.server wants
-        name, asked = self.path[1:], self.headers.get("Range", "")
-        self.state.requests.append((name, asked))
+        name, range_header = self.path[1:], self.headers.get("Range", "")
+        self.state.requests.append((name, range_header))
         if self.state.together:
             self.state.together.wait(10)
         data = self.state.data[name]
-        start = re.fullmatch(r"bytes=(\d+)-", asked)
+        start = re.fullmatch(r"bytes=(\d+)-", range_header)
         first = int(start[1]) if start else 0
         self.send_response(206 if start else 200)
         if start:
@@ -75,17 +75,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(listen: Callable[[type[BaseHTTPRequestHandler]], str]) -> Iterator[Server]:
     state = Server()
     handler = type("Serving", (Handler,), {"state": state})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}"
-        yield state
-        state.wake.set()
-        listening.shutdown()
-        thread.join()
+    state.url = listen(handler)
+    yield state
+    state.wake.set()
 
 
 @pytest.fixture

@@ -5,11 +5,10 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +76,8 @@ def handler() -> type[Handler]:
 
 
 @pytest.fixture
-def url(handler: type[Handler]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def url(handler: type[Handler], listen: Callable[[type[BaseHTTPRequestHandler]], str]) -> str:
+    return listen(handler)
 
 
 @pytest.fixture

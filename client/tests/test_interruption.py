@@ -6,10 +6,9 @@ import os
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +86,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.hub.is_away:
             self.close_connection = True
             return
-        asked = self.headers.get("Range", "")
-        self.hub.ranges.append(asked)
-        start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked else 0  # type: ignore[index]
-        self.send(206 if asked else 200, self.hub.data, start)
+        range_header = self.headers.get("Range", "")
+        self.hub.ranges.append(range_header)
+        start = int(re.fullmatch(r"bytes=(\d+)-", range_header)[1]) if range_header else 0  # type: ignore[index]
+        self.send(206 if range_header else 200, self.hub.data, start)
 
     def send(self, status: int, body: bytes, start: int = 0) -> None:
         self.send_response(status)
@@ -108,20 +107,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tiny: bytes) -> Iterator[Hub]:
+def hub(tiny: bytes, listen: Callable[[type[BaseHTTPRequestHandler]], str]) -> Hub:
     """A hub with a model of 5 MiB."""
     model = onnx.load_from_string(tiny)
     unused = np.arange(5 * 2**20, dtype=np.uint8)
     model.graph.initializer.append(numpy_helper.from_array(unused, "unused"))
     state = Hub(model.SerializeToString())
     handler = type("Serving", (Handler,), {"hub": state})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}"
-        yield state
-        listening.shutdown()
-        thread.join()
+    state.url = listen(handler)
+    return state
 
 
 @pytest.fixture

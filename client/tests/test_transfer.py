@@ -6,11 +6,10 @@ import re
 import resource
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -91,16 +90,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(listen: Callable[[type[BaseHTTPRequestHandler]], str]) -> Server:
     state = Server()
     handler = type("Serving", (Handler,), {"state": state})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}"
-        yield state
-        listening.shutdown()
-        thread.join()
+    state.url = listen(handler)
+    return state
 
 
 @pytest.fixture

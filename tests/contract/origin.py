@@ -49,7 +49,7 @@ class OriginServer:
         return commit
 
     def fetched(self) -> list[str]:
-        """Paths of the files whose bytes were asked for."""
+        """Paths of the files whose bytes were requested."""
         return [path.split("/resolve/")[1][41:] for path, _ in self.requests if "/resolve/" in path]
 
     def reply(self, path: str, token: str) -> tuple[int, dict[str, str], bytes]:
@@ -106,9 +106,9 @@ def serving(origin: OriginServer) -> Iterator[OriginServer]:
             token = self.headers.get("Authorization", "").removeprefix("Bearer ")
             status, headers, body = origin.reply(urlsplit(self.path).path, token)
             if status == 200 and "/resolve/" in self.path and self.path.endswith(_LARGE):
-                asked = self.headers.get("Range", "")
-                origin.ranges.append(asked)
-                if start := re.fullmatch(r"bytes=(\d+)-", asked):
+                range_header = self.headers.get("Range", "")
+                origin.ranges.append(range_header)
+                if start := re.fullmatch(r"bytes=(\d+)-", range_header):
                     whole, first = len(body), int(start[1])
                     headers = {"Content-Range": f"bytes {first}-{whole - 1}/{whole}"}
                     status, body = 206, body[first:]

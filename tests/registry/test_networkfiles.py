@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from registry.weightsfiles.facts import Unreadable, WeightsFacts
-from registry.weightsfiles.formats import reader_of
+from registry.weightsfiles.facts import Unreadable
+from tests.registry.weightsfacts import read
 from workers.testing.tflite_encoding import (
     FULLY_CONNECTED,
     Draft,
@@ -34,14 +34,6 @@ _KERAS_WEIGHTS = (
     "U$H6vq=+b9;@q^?tn#;Y-D>_XKWbL2`K_Auc=}>AYasAvnssj$H7oMBRkN1-e^;|k&WQakfuHx|J+h)%<$U$3Syh"
     "u}wYAj{a=f$t+o_R;X6URHc4wQto3ZncXsYJ^1m|ukU`?M^A0S^l>r<Iqz3NfEWh!%Q`%>q_@%_%+Z+JX7MF"
 )
-
-
-def read(path: str, data: bytes) -> WeightsFacts:
-    reader = reader_of(path)
-    assert reader is not None
-    facts = reader(io.BytesIO(data), len(data))
-    assert facts is not None
-    return facts
 
 
 def keras_weights() -> bytes:

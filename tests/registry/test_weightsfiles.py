@@ -15,16 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from registry.weightsfiles.facts import Unreadable, WeightsFacts
+from registry.weightsfiles.facts import Unreadable
 from registry.weightsfiles.formats import reader_of
-
-
-def read(path: str, data: bytes) -> WeightsFacts:
-    reader = reader_of(path)
-    assert reader is not None
-    facts = reader(io.BytesIO(data), len(data))
-    assert facts is not None
-    return facts
+from tests.registry.weightsfacts import read
 
 
 def safetensors(header: Any, data: bytes = b"", length: int | None = None) -> bytes:

@@ -1,8 +1,8 @@
 """Imports ONNX Runtime without telemetry. Always import ``ort`` from here.
 
-Its packages for Linux and macOS send facts about the machine, the models and their runs to their
-maker, and keep an identifier of the machine and a database in the user's home. Both begin when it
-is imported, unless the variable is set before.
+Its packages for Linux write an identifier of the machine and a database of events into the user's
+home, and contain the address of its maker to which such events go. Writing begins with the import,
+unless the variable is set before.
 """
 
 import os
