@@ -22,6 +22,7 @@ from pytest_django.live_server_helper import LiveServer
 from registry.search import counts
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
+from tests.costs import Costs, report_costs
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
 from tests.hub.throttling.buckets import forget_local
 from tests.live import RequestsInProgress
@@ -53,13 +54,16 @@ gc.disable()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse to start without what ``HPCFAIR_REQUIRED_PROGRAMS`` lists."""
+    # Registered, so that it sees the tests of the client as well.
+    config.pluginmanager.register(Costs())
     # Processes of pytest-xdist run where this one does.
     if not hasattr(config, "workerinput"):
         check_required()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print why tests were skipped."""
+    """Print which files took longest, and why tests were skipped."""
+    report_costs(terminalreporter)
     report_skips(terminalreporter)
 
 
