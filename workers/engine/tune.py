@@ -158,6 +158,7 @@ def _strategy(
         slow_backends=frozenset(name for name, backend in searched.items() if backend.programs),
         history=store.history(),
         experience=store.experience(),
+        network=network.graph_hash,
         architecture_class=network.architecture_class,
         embedding=network.embedding,
         target=target.slug,

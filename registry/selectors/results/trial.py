@@ -51,14 +51,12 @@ def history(search_key: str, job: Job) -> list[dict[str, Any]]:
     A candidate of several jobs has its mean ratio, because the lowest of several noisy values is
     biased. Disturbed measurements are left out.
     """
-    graph = graph_of(job.revision)
-    # Equal keys imply this, but the key comes from a device and is not trusted.
-    same = Graph.objects.filter(graph_hash=graph.graph_hash if graph else "", is_primary=True)
     rows = _undisturbed().filter(
         search_key=search_key,
         outcome=TrialOutcome.MEASURED,
         target=job.target_id,
-        job__revision__in=same.values("revision"),
+        # Equal keys imply this, but the key comes from a device and is not trusted.
+        job__revision__in=_same_network(job),
     )
     rows = rows.exclude(job=job)
     candidates: dict[str, dict[str, Any]] = {}
@@ -73,15 +71,17 @@ def history(search_key: str, job: Job) -> list[dict[str, Any]]:
     return sorted(means, key=lambda row: row["ratio"])
 
 
-def experience(search_key: str, target: str) -> list[dict[str, Any]]:
+def experience(search_key: str, job: Job) -> list[dict[str, Any]]:
     """The newest trials of other keys: of other networks, toolchains and targets.
 
-    Those of ``target`` (a slug) come first. Failures of the infrastructure, disturbed measurements,
-    other targets of emulated machines and networks without a stored graph are left out.
+    Those of the job's network come first, then those of its target. Failures of the
+    infrastructure, disturbed measurements, other targets of emulated machines and networks without
+    a stored graph are left out.
 
     Returns:
         ``{"candidate", "outcome", "tolerance", "ratio", "duration_s", "target", "features",
-        "graph_hash", "architecture_class", "embedding"}`` for each, newest first.
+        "graph_hash", "architecture_class", "embedding"}`` for each, newest first within these
+        groups.
     """
     rows = (
         _undisturbed()
@@ -89,15 +89,17 @@ def experience(search_key: str, target: str) -> list[dict[str, Any]]:
         .exclude(search_key=search_key)
         .order_by("-id")
         .values(
-            "candidate", "outcome", "tolerance", "ratio", "duration_s", "job__revision",
+            "id", "candidate", "outcome", "tolerance", "ratio", "duration_s", "job__revision",
             slug=F("target__slug"), features=F("target__features"),
         )
     )  # fmt: skip
-    here = rows.filter(target__slug=target)[:_EXPERIENCE_DEPTH]
-    elsewhere = rows.exclude(target__slug=target)
+    here = rows.filter(target=job.target_id)[:_EXPERIENCE_DEPTH]
+    elsewhere = rows.exclude(target=job.target_id)
     if emulated := emulated_targets():
         elsewhere = elsewhere.exclude(target__in=emulated)
-    rows_read: list[dict[str, Any]] = [dict(row) for row in (*here, *elsewhere[:_ELSEWHERE_DEPTH])]
+    kin = elsewhere.filter(job__revision__in=_same_network(job))[:_ELSEWHERE_DEPTH]
+    by_id = {row.pop("id"): row for row in map(dict, (*kin, *here, *elsewhere[:_ELSEWHERE_DEPTH]))}
+    rows_read: list[dict[str, Any]] = list(by_id.values())
     networks = _networks({row["job__revision"] for row in rows_read})
     counts: Counter[tuple[str, str]] = Counter()
     trials = []
@@ -108,6 +110,13 @@ def experience(search_key: str, target: str) -> list[dict[str, Any]]:
             counts[network["graph_hash"], row["target"]] += 1
             trials.append(row | network)
     return trials
+
+
+def _same_network(job: Job) -> QuerySet[Graph, int]:
+    """Keys of the revisions whose primary network is that of the job's revision."""
+    graph = graph_of(job.revision)
+    same = Graph.objects.filter(graph_hash=graph.graph_hash if graph else "", is_primary=True)
+    return same.values_list("revision", flat=True)
 
 
 def _undisturbed() -> QuerySet[Trial]:

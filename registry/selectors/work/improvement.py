@@ -1,9 +1,11 @@
-"""Which models an idle device would improve: those whose users wait longest for them."""
+"""Which models an idle device would improve: those with a gain on a related target that was never
+tried here, and those whose users wait longest for them."""
 
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 
+from registry.scenarios import Scenario
 from registry.selectors.work.job import default_heads
 from registry.states import (
     DeviceHealth,
@@ -13,14 +15,20 @@ from registry.states import (
     RepositoryKind,
     ToleranceClass,
 )
-from registry.tables import BestBuild, Device, Job, MLModel, Revision, Target
+from registry.tables import BestBuild, Device, Job, MLModel, Revision, Target, Trial
 
 #: Priority of searches on idle devices: they yield to every other search.
 IMPROVEMENT_PRIORITY = 380
+#: Priority of searches that try here what was fast on a related target: just before those.
+KIN_PRIORITY = 370
 #: Downloads that a model needs for each further search, as a factor.
 _MORE_DOWNLOADS = 4
 #: Most downloaded models that are looked at.
 _CONSIDERED = 200
+#: Newest gains on related targets that are looked at.
+_NEWEST_GAINS = 200
+#: Features of accelerators: builds for them run nowhere else.
+_ACCELERATORS = frozenset({"cuda"})
 _OPEN = Q(state__in=[JobState.QUEUED, JobState.LEASED])
 
 
@@ -39,6 +47,20 @@ class Improvement:
     earlier: int
     downloads: int
     waiting_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class KinGain:
+    """A configuration that is faster than the defaults on a related target and untried here.
+
+    Attributes:
+        target: The related one.
+        ratio: Latency there over that of the defaults.
+    """
+
+    revision: Revision
+    target: Target
+    ratio: float
 
 
 def idle_devices(target: Target) -> int:
@@ -88,3 +110,46 @@ def improvements(target: Target, *, most: int) -> list[Improvement]:
         if each.earlier < most and each.downloads >= _MORE_DOWNLOADS**each.earlier
     ]
     return sorted(eligible, key=lambda each: -each.waiting_s / 2**each.earlier)
+
+
+def kin_gains(target: Target) -> list[KinGain]:
+    """Gains on related targets that a search on ``target`` may repeat, largest first, one of each
+    revision.
+
+    The revision was searched here before the gain was published, without a trial of its
+    configuration. Related targets have the same architecture and accelerators.
+    """
+    kin = [each for each in Target.objects.exclude(pk=target.pk) if _are_kin(each, target)]
+    searches = Job.objects.filter(
+        kind=JobKind.TUNE, target=target, revision=OuterRef("build__graph__revision")
+    )
+    later = searches.filter(Q(created_at__gte=OuterRef("build__created_at")) | _OPEN)
+    tried = Trial.objects.filter(
+        target=target,
+        job__revision=OuterRef("build__graph__revision"),
+        config_sha256=OuterRef("build__config_sha256"),
+    )
+    newest = (
+        BestBuild.objects.filter(target__in=kin, scenario=Scenario.SINGLE_STREAM, ratio__lt=1)
+        .order_by("-build")
+        .values("pk")[:_NEWEST_GAINS]
+    )
+    gains = (
+        BestBuild.objects.filter(pk__in=newest, build__graph__revision__in=default_heads())
+        .filter(Exists(searches), ~Exists(later), ~Exists(tried))
+        .select_related("build__graph__revision__mlmodel__namespace", "target")
+        .order_by("ratio", "-build")
+    )
+    largest: dict[int, KinGain] = {}
+    for gain in gains:
+        revision = gain.build.graph.revision
+        largest.setdefault(revision.pk, KinGain(revision, gain.target, gain.ratio))
+    return list(largest.values())
+
+
+def _are_kin(one: Target, other: Target) -> bool:
+    return (
+        one.architecture == other.architecture
+        and one.is_emulated == other.is_emulated
+        and _ACCELERATORS.intersection(one.features) == _ACCELERATORS.intersection(other.features)
+    )

@@ -172,7 +172,7 @@ def _builds(rows: list[Build]) -> dict[str, list[str]]:
 _READ: dict[str, Callable[..., Any]] = {
     "trials_of_job": lambda job: trial.trials_of_job(str(job.uuid)),
     "history": lambda job, search_key: trial.history(search_key, job),
-    "experience": lambda job, search_key: trial.experience(search_key, _slug(job)),
+    "experience": lambda job, search_key: trial.experience(search_key, job),
     "inconclusive_candidates": lambda job: inconclusive_candidates(str(job.uuid)),
     "has_confirmed_builds": lambda job: has_confirmed_builds(str(job.uuid)),
     "schedules_best": lambda job, **which: schedule.schedules_best(_slug(job), **which),

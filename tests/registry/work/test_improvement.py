@@ -1,15 +1,17 @@
 """Searches on idle devices: which models get them, and when."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from registry.selectors.work.improvement import IMPROVEMENT_PRIORITY
+from registry.selectors.work.improvement import IMPROVEMENT_PRIORITY, KIN_PRIORITY, kin_gains
 from registry.services.results.best import best_builds_update
 from registry.services.work.improvement import improvements_continue
+from registry.services.work.job import job_submit
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState
-from registry.tables import BestBuild, Job, JobEvent, MLModel
+from registry.tables import BestBuild, Job, JobEvent, MLModel, Target, Trial
 from tests.registry import shopfloor
 from tests.registry.results.test_reproduction import Shop, published
 
@@ -85,3 +87,70 @@ def test_without_an_idle_device_nothing_is_queued(settings: Any) -> None:
     assert improve() == []
     settings.IDLE_SEARCHES = 1
     assert improve() == [shop.floor.revision.mlmodel.full_name]
+
+
+# Gains of related targets
+
+
+def searched_on(target: Target, shop: Shop) -> Job:
+    """A search of the shop's model on another target, an hour before its build was published."""
+    revision = shop.floor.revision
+    job = job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target)
+    an_hour_ago = shop.fast.created_at - timedelta(hours=1)
+    Job.objects.filter(pk=job.pk).update(state=JobState.SUCCEEDED, created_at=an_hour_ago)
+    return job
+
+
+@pytest.fixture
+def kin() -> Target:
+    """A related target with an idle device."""
+    return shopfloor.make_machine("x86-64-avx2", name="kin-1", rank=20)[0]
+
+
+def test_what_is_fast_on_a_related_target_is_tried_once(kin: Target) -> None:
+    shop = shop_of("alice/net", 0)
+    searched_on(kin, shop)
+    job_reap()
+    job = Job.objects.get(state=JobState.QUEUED)
+    assert (job.target, job.revision, job.priority) == (kin, shop.floor.revision, KIN_PRIORITY)
+    assert job.parameters == {"budget_s": 40.0}
+    messages = JobEvent.objects.filter(job=job).values_list("message", flat=True)
+    assert (
+        "A device is idle: a configuration that is 1.25 times as fast as the defaults on "
+        "x86-64-avx512 is tried here." in messages
+    )
+    Job.objects.filter(pk=job.pk).update(state=JobState.SUCCEEDED)
+    assert improve() == []
+
+
+def test_it_comes_before_longer_searches_of_downloaded_models(kin: Target) -> None:
+    shop, popular = shop_of("alice/net", 0), shop_of("alice/popular", 10**6)
+    searched_on(kin, shop)
+    searched_on(kin, popular)
+    BestBuild.objects.filter(mlmodel=popular.floor.revision.mlmodel).update(ratio=1.0)
+    BestBuild.objects.create(
+        mlmodel=popular.floor.revision.mlmodel,
+        target=kin,
+        tolerance="exact",
+        build=popular.baseline,
+        p50_ns=10**9,
+        ratio=1.0,
+    )
+    jobs = improvements_continue()
+    assert [job.revision for job in jobs if job.target == kin] == [shop.floor.revision]
+
+
+@pytest.mark.parametrize("why", ["tried", "searched later", "never searched", "other kind"])
+def test_a_gain_that_says_nothing_new_starts_no_search(kin: Target, why: str) -> None:
+    shop = shop_of("alice/net", 0)
+    if why != "never searched":
+        job = searched_on(kin, shop)
+    if why == "tried":
+        columns = shopfloor.trial(0, config_sha256=shop.fast.config_sha256)
+        Trial.objects.create(job=job, target=kin, **columns)
+    if why == "searched later":
+        Job.objects.filter(pk=job.pk).update(created_at=shop.fast.created_at)
+    if why == "other kind":
+        Target.objects.filter(pk=kin.pk).update(features=["cuda", "sm_90"])
+        kin.refresh_from_db()
+    assert kin_gains(kin) == []

@@ -156,6 +156,18 @@ def test_experience_is_of_other_keys_and_of_this_target_first() -> None:
     ]
 
 
+def test_experience_with_this_network_comes_first_however_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selector, "_ELSEWHERE_DEPTH", 1)
+    floor = shopfloor.floor()
+    same = replace(make_experience(1), network=floor.graph.graph_hash, target="x86-64-avx2")
+    remember(same, name="carol/copy")
+    remember(make_experience(2))
+    found = [(each.network, each.target) for each in store(floor).experience()]
+    assert found == [(same.network, "x86-64-avx2"), (f"{2:064x}", "x86-64-avx512")]
+
+
 def test_experience_of_other_targets_is_of_real_machines() -> None:
     kept = store(shopfloor.floor())
     features = frozenset({"avx2", "emulated"})

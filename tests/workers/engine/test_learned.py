@@ -68,6 +68,30 @@ def test_the_order_is_baseline_history_portfolio_ranking() -> None:
     assert by.index("ranking") > by.index("portfolio")
 
 
+def test_what_was_fast_for_this_network_on_the_nearest_target_is_tried_first() -> None:
+    here, far = (
+        Candidate("beta", {"level": 2, "fast": True}),
+        Candidate("alpha", {"kernel": "direct", "fuse": True}),
+    )
+    near = experience(7, lambda _: 0.7, [here], target="kin")
+    near += experience(7, lambda _: 1.2, [far], target="kin")
+    other = [
+        replace(each, features=frozenset({"neon"}))
+        for each in experience(7, lambda _: 0.5, [here, far], target="other")
+    ]
+    known = replace(problem([*many(6), *near, *other]), network="network 7")
+    strategy = Learned(known)
+    _, first, second = (strategy.ask() for _ in range(3))
+    assert first is not None
+    assert second is not None
+    assert (first.proposed_by, first.candidate) == ("kin", here)
+    assert first.predicted_ratio == pytest.approx(0.7)
+    assert second.proposed_by == "portfolio"
+    # Of another network, they are not.
+    strangers = searched(Learned(replace(known, network="network 8")), cost, 3)
+    assert "kin" not in [trial.proposed_by for trial in strangers]
+
+
 def test_what_a_backend_promises_is_tried_whatever_served_others() -> None:
     """Others may lack what makes this network fast."""
     wish: Options = {"level": 4, "fast": False}

@@ -38,6 +38,7 @@ class SearchProblem:
         defaults: The default of each backend; the first is the baseline.
         history: Results of earlier searches of the same key.
         experience: Results of searches of other networks and targets.
+        network: Graph hash of the network.
         architecture_class, embedding: Of the network.
         target: Slug of the target.
         features: Of the target.
@@ -49,6 +50,7 @@ class SearchProblem:
     defaults: Sequence[Candidate] = ()
     history: Sequence[Prior] = ()
     experience: Sequence[Experience] = ()
+    network: str = ""
     architecture_class: str = ""
     embedding: tuple[float, ...] = ()
     target: str = ""

@@ -4,6 +4,7 @@
 
     baseline ─▶ defaults of backends that were not tried on this target
       ─▶ the best of this key's history
+      ─▶ the best of this network on other targets and with other toolchains
       ─▶ the portfolio of the architecture class: its best two, or all of it with few networks
       ─▶ the promising configurations of each backend
       ─▶ the model: a ranking learned from all networks, or a prior from few, corrected by this
@@ -28,6 +29,7 @@ from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.default import best_priors
 from workers.engine.strategies.features import Features
 from workers.engine.strategies.joint import JointSpace
+from workers.engine.strategies.kin import priors_of_kin
 from workers.engine.strategies.neighbour_prior import NeighbourPrior
 from workers.engine.strategies.novel import with_untried_option
 from workers.engine.strategies.peers import Peer, peers_of, value_of
@@ -41,6 +43,8 @@ from workers.engine.types import Candidate
 
 #: Best candidates of the key's history to try first, for each tolerance class.
 FROM_HISTORY = 2
+#: The same of the network's results on other targets and with other toolchains.
+FROM_KIN = 2
 #: Portfolio members to try before the promising configurations, if there are enough networks for a
 #: model: they say little about options that other networks lack.
 FROM_PORTFOLIO = 2
@@ -66,8 +70,9 @@ class Learned(Strategy):
         self._results = [result for peer in self._peers for result in peer.results]
         self._expected = _expected(self._peers)
         self._history = best_priors(problem.history, FROM_HISTORY)
+        self._kin = best_priors(priors_of_kin(problem, self._peers), FROM_KIN)
         self._portfolio = portfolio(self._peers, problem.architecture_class)
-        known_backends = {candidate.backend for candidate, _ in self._history}
+        known_backends = {candidate.backend for candidate, _ in [*self._history, *self._kin]}
         self._selection = BackendSelection(problem, self._peers, known_backends)
         self._pools: dict[frozenset[str], Pool] = {}
 
@@ -119,6 +124,7 @@ class Learned(Strategy):
         defaults = [candidate for candidate in others if candidate.backend not in well_known]
         listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
+        listed += [Proposal(c, "kin", ratio) for c, ratio in self._kin]
         if trusted:
             most = FROM_PORTFOLIO if len(self._networks) >= FEWEST_NETWORKS else None
             listed += [Proposal(c, "portfolio", r) for c, r in self._portfolio[:most]]
