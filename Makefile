@@ -22,8 +22,9 @@ UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --constraint c
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null $(CPU_INDEX)/torch/ \
 	&& echo --index $(CPU_INDEX) --index-strategy unsafe-best-match)
-# One more than most machines of ours have processors: a third of the time tests wait for others.
-WORKERS ?= 3
+# Two more than most machines of ours have processors: tests wait for other processes, and with one
+# more a fifth of the two processors' time was unused.
+WORKERS ?= 4
 # Tables are made from the models, which is faster. That migrations make the same ones is for
 # tests/registry/test_migrations.py to show.
 PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
