@@ -7,6 +7,11 @@ DOCS = Path(__file__).resolve().parent
 # The product's modules, and the extension ``manual``.
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "client"), str(DOCS)]
 
+from hub.garbage import collect_rarely  # noqa: E402
+
+# Trees of pages live until the end: looking for garbage takes a fifth of the build.
+collect_rarely()
+
 project = "HPCFair"
 author = "The HPCFair developers"
 copyright = author  # noqa: A001 (Sphinx's name)

@@ -53,11 +53,11 @@ def convnet() -> bytes:
 
 def small(**given: Any) -> SearchBudget:
     """As many trials on a busy machine as on an idle one, so that time decides nothing."""
-    few: dict[str, Any] = {"seconds": 600.0, "trials": 4, "seconds_per_measurement": 1.0}
+    few: dict[str, Any] = {"seconds": 600.0, "trials": 4, "seconds_per_measurement": 0.3}
     end: dict[str, Any] = {
         "candidates_to_confirm": 1,
         "confirmation_processes": 2,
-        "confirmation_seconds": 3.0,
+        "confirmation_seconds": 1.0,
     }
     return SearchBudget(**given | few | end)
 

@@ -17,8 +17,8 @@ def short_searches(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def short(**given: Any) -> SearchBudget:
         little = {
-            "seconds_per_measurement": 1.0,
-            "confirmation_seconds": 3.0,
+            "seconds_per_measurement": 0.3,
+            "confirmation_seconds": 1.0,
             "confirmation_processes": 3,
         }
         return SearchBudget(**given | little)
