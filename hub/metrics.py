@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from hub.refusals import refusing
 from registry.errors import NotFound, Unauthenticated
 from registry.selectors.work.metrics import FleetFigures, fleet_figures
+from registry.services.work.device import device_check
 
 
 class FleetCollector(Collector):
@@ -76,6 +77,7 @@ def metrics(request: HttpRequest) -> HttpResponseBase:
         raise Unauthenticated(
             "not_authenticated", "Metrics need the token of HPCFAIR_METRICS_TOKEN."
         )
+    device_check()
     registry = CollectorRegistry(auto_describe=False)
     registry.register(FleetCollector())
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))

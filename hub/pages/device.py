@@ -74,6 +74,7 @@ ACTIONS = {
 @page
 def device(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """A device; htmx fetches its state every few seconds."""
+    device_service.device_check()
     row = device_by_uuid(str(uuid))
     context = {
         "section": "fleet",

@@ -26,6 +26,7 @@ from registry.selectors.work.fleet import (
 )
 from registry.selectors.work.jobattempt import Utilisation, utilisation
 from registry.selectors.work.target import target_get, targets
+from registry.services.work.device import device_check
 from registry.services.work.devicecode import device_code_issue
 from registry.states import DeviceHealth, DeviceState
 from registry.tables import Target, User
@@ -103,6 +104,7 @@ def code(request: HttpRequest) -> HttpResponseBase:
 
 def _state(request: HttpRequest, target: Target | None) -> dict[str, Any]:
     """The parts of the page that are refreshed every few seconds."""
+    device_check()
     filters = {name: request.GET.get(name, "")[:200] for name in ("target", "state", "name")}
     rows = devices_in(**filters)
     shown, more = newest_first(rows, request, order=("target_id", "name"))

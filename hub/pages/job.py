@@ -25,6 +25,7 @@ from registry.selectors.work.job import (
     trials_of,
 )
 from registry.selectors.work.queue import waits_of
+from registry.services.work.device import device_check
 from registry.services.work.job import job_cancel
 from registry.states import JobKind, JobState, Role
 from registry.tables import MLModel
@@ -68,6 +69,9 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     not the one in the parameter ``seen``.
     """
     row = job_get(request.user, str(uuid))
+    if row.state == JobState.QUEUED:
+        # Its wait reason says whether a device is online.
+        device_check()
     version = job_version(row)
     best = best_trials([row]).get(row.pk)
     context = {

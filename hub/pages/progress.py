@@ -101,7 +101,8 @@ class JobSummary:
 
     Attributes:
         open: Jobs that run or wait, the oldest first.
-        failed: Jobs that failed and were not repeated since.
+        failed: Jobs that failed and were not repeated since, without imports: pages show what
+            became of the import of a model apart.
         succeeded: Number of the other newest jobs of each kind and target that succeeded.
     """
 
@@ -171,7 +172,11 @@ def summary_of(revision: Revision) -> JobSummary:
     best, waits = best_trials(running), waits_of(running)
     return JobSummary(
         open=[_line(job, waits.get(job.pk), best.get(job.pk)) for job in running],
-        failed=[_line(job, None, None) for job in newest if job.state == JobState.FAILED],
+        failed=[
+            _line(job, None, None)
+            for job in newest
+            if job.state == JobState.FAILED and job.kind != JobKind.IMPORT
+        ],
         succeeded=sum(job.state == JobState.SUCCEEDED for job in newest),
     )
 

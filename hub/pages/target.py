@@ -13,11 +13,13 @@ from registry.selectors.work import device as device_selector
 from registry.selectors.work import target as target_selector
 from registry.selectors.work.fleet import counts_by_target, devices_in, queue_of, work_of
 from registry.selectors.work.jobattempt import utilisation
+from registry.services.work.device import device_check
 
 
 @page
 def targets(request: HttpRequest) -> HttpResponseBase:
     """All targets with their devices."""
+    device_check()
     devices = list(device_selector.devices())
     listed = [
         {"target": target, "devices": [d for d in devices if d.target_id == target.pk]}
@@ -30,6 +32,7 @@ def targets(request: HttpRequest) -> HttpResponseBase:
 def target(request: HttpRequest, slug: str) -> HttpResponseBase:
     """A target: features, devices with their jobs, queue, utilisation, largest gains."""
     row = target_selector.target_get(slug)
+    device_check()
     shown, more = newest_first(devices_in(target=slug), request, order=("target_id", "name"))
     context = {
         "section": "targets",

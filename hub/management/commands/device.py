@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from registry.errors import RegistryError
 from registry.selectors.people.account import user_get
 from registry.selectors.work.device import devices
-from registry.services.work.device import DECISIONS
+from registry.services.work.device import DECISIONS, device_check
 from registry.services.work.devicecode import device_code_issue
 from registry.states import DeviceState
 from registry.tables import Device
@@ -49,6 +49,7 @@ class Command(BaseCommand):
     def _act(self, options: dict[str, Any]) -> None:
         action = options.get("action") or "list"
         if action == "list":
+            device_check()
             for device in devices():
                 self._show(device)
         elif action == "code":

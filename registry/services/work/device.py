@@ -99,17 +99,23 @@ def device_seen(*, device: Device) -> None:
 
 
 def device_check() -> None:
-    """Mark silent devices: suspect after two leases, offline after four."""
+    """Mark silent devices: suspect after two leases, offline after four.
+
+    The reaper calls it, and whoever shows devices: the reaper ends with the workers. Without a
+    change it writes nothing.
+    """
     now = timezone.now()
 
     def silent_for(leases: int) -> Q:
         since = now - timedelta(seconds=leases * settings.JOB_LEASE_S)
         return Q(last_seen_at=None) | Q(last_seen_at__lt=since)
 
-    offline = Device.objects.filter(silent_for(_OFFLINE_AFTER)).exclude(health=DeviceHealth.OFFLINE)
-    offline.update(health=DeviceHealth.OFFLINE)
-    suspect = Device.objects.filter(silent_for(_SUSPECT_AFTER), health=DeviceHealth.ONLINE)
-    suspect.update(health=DeviceHealth.SUSPECT)
+    offline = silent_for(_OFFLINE_AFTER) & ~Q(health=DeviceHealth.OFFLINE)
+    suspect = silent_for(_SUSPECT_AFTER) & Q(health=DeviceHealth.ONLINE)
+    # SQLite locks the database also for a write that changes nothing.
+    if Device.objects.filter(offline | suspect).exists():
+        Device.objects.filter(offline).update(health=DeviceHealth.OFFLINE)
+        Device.objects.filter(suspect).update(health=DeviceHealth.SUSPECT)
 
 
 def device_drain(*, actor: Actor, name: str, reason: str = "") -> Device:

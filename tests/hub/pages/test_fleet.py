@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from registry.services.work.attempt import job_progress
 from registry.services.work.reaper import job_reap
-from registry.states import DeviceState
+from registry.states import DeviceHealth, DeviceState
 from registry.tables import AuditEntry, Device, Job, User
 from tests.factories import make_user
 from tests.registry import shopfloor
@@ -80,6 +80,23 @@ def test_waiting_jobs_have_their_reasons(client: Client, floor: Floor) -> None:
     assert "next for a free worker" in page
     assert "1 job of others is ahead" in page
     assert "2 jobs waiting" in page
+
+
+def test_a_device_is_offline_although_no_worker_runs_that_would_notice(
+    client: Client, floor: Floor
+) -> None:
+    job = floor.tune()
+    for address, words in (
+        ("/fleet", "floor-1 offline"),
+        (f"/jobs/{job.uuid}", "no device of the target is online"),
+        (f"/devices/{floor.device.uuid}", "floor-1 offline"),
+        ("/targets", "floor-1 offline"),
+        ("/api/v1/devices", '"health":"offline"'),
+        (f"/api/v1/jobs/{job.uuid}", "no device of the target is online"),
+    ):
+        since = timezone.now() - timedelta(hours=1)
+        Device.objects.update(last_seen_at=since, health=DeviceHealth.ONLINE)
+        assert words in text(client, address), address
 
 
 def test_failures_of_a_day_are_counted(client: Client, floor: Floor) -> None:

@@ -13,7 +13,7 @@ from hub.api.schema import example, page_of
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry.selectors.people.account import user_get
 from registry.selectors.work.device import device_get, devices
-from registry.services.work.device import DECISIONS
+from registry.services.work.device import DECISIONS, device_check
 from registry.services.work.devicecode import LIFETIME, device_code_issue
 from registry.states import DeviceHealth, DeviceState
 
@@ -104,6 +104,7 @@ class DevicesView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List the machines that work for this hub, sorted by name."""
+        device_check()
         query = query_of(request, PageQuery)
         return paged(devices(), DeviceSerializer, query, name="device", order=("name",))
 
@@ -112,6 +113,7 @@ class DeviceView(ApiView):
     @extend_schema(operation_id="device_get", responses=DeviceSerializer)
     def get(self, request: Request, device: str) -> Response:  # noqa: ARG002
         """Fetch a device."""
+        device_check()
         return Response(DeviceSerializer(device_get(device)).data)
 
     @extend_schema(

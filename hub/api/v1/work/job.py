@@ -16,6 +16,7 @@ from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.work.job import events_of, job_get, jobs_of
 from registry.selectors.work.queue import Wait, waits_of
+from registry.services.work.device import device_check
 from registry.services.work.job import job_cancel
 from registry.services.work.plan import plan
 from registry.states import FailureClass, JobKind, JobState
@@ -175,7 +176,11 @@ class JobView(ApiView):
     @extend_schema(operation_id="job_get", responses=JobSerializer)
     def get(self, request: Request, uuid: UUID) -> Response:
         """Fetch a job."""
-        return Response(jobs_data([job_get(request.user, str(uuid))])[0])
+        job = job_get(request.user, str(uuid))
+        if job.state == JobState.QUEUED:
+            # Its wait reason says whether a device is online.
+            device_check()
+        return Response(jobs_data([job])[0])
 
 
 class JobCancelView(ApiView):
