@@ -65,8 +65,13 @@ def checked_sha256(digest: str) -> str:
     return digest
 
 
+def is_name(text: str) -> bool:
+    """Whether it has the form ``namespace/name``."""
+    return bool(_MLMODEL.fullmatch(text))
+
+
 def checked_name(name: str) -> str:
     """``name``, if it has the form ``namespace/name``. Raises BadInput if it has another form."""
-    if not _MLMODEL.fullmatch(name):
+    if not is_name(name):
         raise BadInput(f"{name!r} is not a model's name.", "Write namespace/name.")
     return name

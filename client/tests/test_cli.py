@@ -197,6 +197,40 @@ def test_push_needs_a_license(run: Callable[..., Result], tmp_path: Path, tiny: 
     assert "license_missing" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ("push lab/tiny {}", "push {} lab/tiny"),
+        ("push lab/tiny {}/model.onnx", "push {}/model.onnx lab/tiny"),
+        ("pull {} lab/tiny", "pull lab/tiny {}"),
+        ("run {}/model.onnx lab/tiny", "run lab/tiny {}/model.onnx"),
+        ("import lab/tiny hf:org/net", "import hf:org/net lab/tiny"),
+        ("import lab/tiny net.hpcfair", "import net.hpcfair lab/tiny"),
+    ],
+)
+def test_swapped_arguments_are_refused_with_the_right_order(
+    hub: Any, run: Callable[..., Result], tmp_path: Path, words: str, right: str
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"")
+
+    result = run(*words.format(tmp_path).split())
+
+    assert result.exit_code == 2
+    assert f"Write: hpcfair {right.format(tmp_path)}" in result.stderr
+    assert not hub.requests
+
+
+def test_a_folder_named_like_a_model_is_not_taken_for_a_swapped_one(
+    run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lab/tiny").mkdir(parents=True)
+
+    result = run("push", "models/tin", "lab/tiny")
+
+    assert "Write: hpcfair" not in result.stderr
+
+
 def test_tune_waits_and_lists_its_jobs(hub: Any, run: Callable[..., Result]) -> None:
     job = {**JOB, "state": "succeeded", "created_at": "2026-01-02T03:04:05Z"}
     hub.on("POST", "/api/v1/models/lab/tiny/tune", {"items": [job]})

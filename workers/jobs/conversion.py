@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+import logging
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,6 +19,8 @@ from workers.device.ports import DeviceSettings, Hub
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
 
+logger = logging.getLogger(__name__)
+
 #: Folder of the converted files. A revision with a network there would not be converted.
 FOLDER = "converted"
 #: Seconds of the child process: exports of large networks are retried with fewer dynamic sizes.
@@ -32,6 +35,10 @@ _READ = (CONFIG, _INDEX, "preprocessor_config.json")
 #: Bytes of a weight while it is converted, and how many of them are held at a time: by PyTorch, and
 #: by the exporter that serialises them.
 _FLOAT_BYTES, _COPIES = 4, 3
+_INSTALL = (
+    "Operators install hpcfair-hub[convert] there (in a checkout: .venv/bin/python -m pip install "
+    "-c constraints.txt -e '.[convert]'); within minutes the model is then converted by itself."
+)
 #: Names of tensors in the log.
 _SHOWN = 5
 
@@ -90,11 +97,13 @@ def _missing_tools() -> list[str]:
 
 def _require_tools() -> None:
     if missing := _missing_tools():
+        lacks = f"lacks {', '.join(missing)}. {_INSTALL}"
+        logger.warning("A model cannot be converted to ONNX: this worker %s", lacks)
         raise JobFailure(
             "invalid",
             "converter_missing",
             "The hub converts config.json and safetensors to ONNX, but the worker that took this "
-            f"lacks {', '.join(missing)}.",
+            f"{lacks}",
         )
 
 

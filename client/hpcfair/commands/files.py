@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hpcfair.client import Client
+from hpcfair.commands.argumentorder import require_path
 from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.modelnames import remember_name
@@ -43,6 +44,8 @@ def pull(
 ) -> None:
     """Copy the files of a model into a folder."""
     client = client_of(context)
+    if folder is not None:
+        require_path("pull", folder, name)
     if is_bundle(name):
         place = folder or Path(Path(name).stem)
     else:
@@ -80,6 +83,7 @@ def push(
     as_json: Json = False,
 ) -> None:
     """Publish a model file or a folder, and print findings in its README.md."""
+    require_path("push", path, name)
     values: dict[str, Any] = {
         "license": license,
         "title": title,

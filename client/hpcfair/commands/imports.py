@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hpcfair.commands.argumentorder import require_origin
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say
 
@@ -38,6 +39,7 @@ def import_model(
     as_json: Json = False,
 ) -> None:
     """Copy a model of another server or of a bundle into the hub, or update it."""
+    require_origin("import", origin, name)
     client = client_of(context)
     visibility = None if private is None else "private" if private else "public"
     done = client.import_model(

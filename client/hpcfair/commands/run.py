@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 import typer
 
+from hpcfair.commands.argumentorder import require_path
 from hpcfair.commands.completion import complete_name
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.modelnames import remember_name
@@ -128,6 +129,7 @@ def run(
 
     In the scenario offline, their rows are run in the batches and streams of the build.
     """
+    require_path("run", arrays, name)
     inputs = read_inputs(arrays)
     limits = limits_of(tolerance, min_accuracy)
     with load_model(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from registry.errors import NotFound
 from registry.selectors.repository.contents import config_of, described_blobs, marking_paths
@@ -13,10 +13,12 @@ from registry.tables import Conversion, ConversionFile, File, Job, Ref, Revision
 
 CONFIG = "config.json"
 WEIGHTS_SUFFIX = ".safetensors"
+#: Code of refusals by workers without a converter.
+_MISSING = "converter_missing"
 #: Codes of refusals that depend on the converter and its tools.
 CONVERTER_CODES = frozenset(
     {
-        *("not_convertible", "converter_missing", "conversion_failed", "conversion_differs"),
+        *("not_convertible", _MISSING, "conversion_failed", "conversion_differs"),
         "weights_differ",
     }
 )
@@ -34,13 +36,12 @@ def is_convertible(revision: Revision, paths: Collection[str]) -> bool:
 
 
 def refused_heads(before: datetime) -> QuerySet[Revision]:
-    """Heads of default branches that a converter refused before a time, newest first, unless they
-    were inspected since."""
+    """Heads of default branches that a converter refused before a time, or at any time a worker
+    without one, newest first, unless they were inspected otherwise since."""
     inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
-    refused = inspections.filter(
-        state=JobState.FAILED, failure_code__in=CONVERTER_CODES, ended_at__lt=before
-    )
-    later = inspections.exclude(state=JobState.FAILED, ended_at__lt=before)
+    untried = Q(failure_code=_MISSING) | Q(ended_at__lt=before)
+    refused = inspections.filter(untried, state=JobState.FAILED, failure_code__in=CONVERTER_CODES)
+    later = inspections.exclude(untried, state=JobState.FAILED)
     return _heads().filter(Exists(refused), ~Exists(later)).order_by("-id")
 
 

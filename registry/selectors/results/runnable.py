@@ -106,8 +106,8 @@ _REMEDIES = {
         ),
         _EXPORT,
     ),
-    "converter_missing": "Ask its operators to install hpcfair-hub[convert], or export the network "
-    "to ONNX and publish that file, as model.onnx.",
+    "converter_missing": "Without it, export the network to ONNX and publish that file, as "
+    "model.onnx.",
 }
 _NOT_INSPECTED = NotRunnable(
     "graph_not_found",

@@ -44,7 +44,7 @@ def conversion_store(
 
 def conversions_retry(identity: str) -> list[Job]:
     """Queue inspections of models that were refused before this converter came, newest first, a few
-    at a time. Each converter tries a model once.
+    at a time. Each converter tries a model once; what a worker without one refused was not tried.
 
     Args:
         identity: Version of the converter and of its tools, at most 300 characters.

@@ -27,11 +27,11 @@ def refused(alice: User) -> Job:
     return job
 
 
-def fail(job: Job) -> None:
+def fail(job: Job, code: str = "not_convertible") -> None:
     Job.objects.filter(pk=job.pk).update(
         state=JobState.FAILED,
         failure_class=FailureClass.INVALID,
-        failure_code="not_convertible",
+        failure_code=code,
         failure_detail="transformers does not know it.",
         ended_at=timezone.now(),
     )
@@ -44,6 +44,16 @@ def test_another_converter_tries_once_what_a_former_one_refused(refused: Job) ->
     fail(again)
     assert conversions_retry("hub 2 torch 2.13") == []
     assert len(conversions_retry("hub 3 torch 2.13")) == 1
+
+
+def test_what_a_worker_without_a_converter_refused_is_tried_by_one_that_is_known(
+    refused: Job,
+) -> None:
+    (again,) = conversions_retry("hub 2 torch 2.13")
+    fail(again, "converter_missing")
+    (last,) = conversions_retry("hub 2 torch 2.13")
+    fail(last)
+    assert conversions_retry("hub 2 torch 2.13") == []
 
 
 def test_a_command_queues_what_was_published_before_the_hub_converted(refused: Job) -> None:

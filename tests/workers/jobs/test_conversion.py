@@ -96,7 +96,8 @@ def test_a_worker_without_the_converter_says_what_it_lacks(
     assert (job.state, job.failure_code) == (JobState.FAILED, "converter_missing")
     fault = not_runnable(job.revision)
     assert fault is not None
-    assert "hpcfair-hub[convert]" in fault.remedy
+    assert "lacks torch_of_nobody. Operators install hpcfair-hub[convert]" in fault.reason
+    assert "export the network to ONNX" in fault.remedy
 
 
 def test_weights_without_a_type_of_model_are_files(alice: User) -> None:
