@@ -34,7 +34,7 @@ from hpcfair.commands import (
     trust,
     workloads,
 )
-from hpcfair.commands.output import join_lines
+from hpcfair.commands.output import join_lines, requests_json
 from hpcfair.connections import user_agent
 from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -46,7 +46,7 @@ class _Commands(TyperGroup):
     """Ends commands that fail with a line and an exit status instead of a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[failures.AS_JSON] = failures.requests_json(args)
+        ctx.meta[failures.AS_JSON] = requests_json(args)
         with failures.reported(ctx):
             return super().parse_args(ctx, args)
 

@@ -32,14 +32,18 @@ def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 COMMANDS = dict(commands(typer.main.get_command(cli.app)))
+AGENT_COMMANDS = dict(commands(typer.main.get_command(agent.app)))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_prints_json_and_describes_itself(name: str) -> None:
-    command = COMMANDS[name]
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [*((f"hpcfair {name}", each) for name, each in COMMANDS.items()),
+     *((f"hpcfair-agent {name}", each) for name, each in AGENT_COMMANDS.items())],
+)  # fmt: skip
+def test_every_command_prints_json_and_describes_itself(name: str, command: Any) -> None:
     options = {option for each in command.params for option in each.opts}
     assert JSON_OPTION in options, (
-        f"Programs cannot read the result of `hpcfair {name}`. Give its function the parameter "
+        f"Programs cannot read the result of `{name}`. Give its function the parameter "
         "`as_json: Json = False`, and print its result by emit_json() of hpcfair.commands.output: "
         "the same names as in the API, one document, messages by say()."
     )
@@ -47,7 +51,7 @@ def test_every_command_prints_json_and_describes_itself(name: str) -> None:
     assert summary.endswith(".")
     assert len(summary) <= 100, f"The list of commands shows `{summary}`; keep it to one line."
     silent = [each.name for each in command.params if not getattr(each, "help", None)]
-    assert not silent, f"`hpcfair {name} --help` says nothing about {silent}: give them help="
+    assert not silent, f"`{name} --help` says nothing about {silent}: give them help="
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

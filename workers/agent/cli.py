@@ -2,7 +2,6 @@
 
 import logging
 import socket
-import sqlite3
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,49 +13,20 @@ from hpcfair.commands.exitstatus import summary
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table
 from hpcfair.isolation.sandbox import LEVELS
 from workers.agent import service, statefolder
-from workers.agent.board import Board, BoardInvalid, BoardOptions
-from workers.agent.bundle.command import FAULTS as BUNDLE_FAULTS
+from workers.agent.board import Board, BoardOptions
 from workers.agent.bundle.command import app as bundle_app
 from workers.agent.connection import HubConnection, agent_version
-from workers.agent.devicekey import DeviceKey, KeyUnusable
-from workers.agent.enrolment import Enrolment, NotEnrolled, UnsafeHub, checked_hub
-from workers.agent.exitstatus import EXIT_STATUSES, FAILURE, NO_ANSWER, REFUSED, USAGE
-from workers.agent.loop import Refused
+from workers.agent.devicekey import DeviceKey
+from workers.agent.enrolment import Enrolment, checked_hub
+from workers.agent.exitstatus import EXIT_STATUSES, FAILURE
+from workers.agent.failures import ReportingCommands
 from workers.agent.options import ChildMemory, Isolation, settings_of
-from workers.agent.slurm import NoAllocation
-from workers.agent.statefolder import ForeignState, StateInUse, default_state, require_own
-from workers.agent.tunnel import TunnelFailed
+from workers.agent.statefolder import StateInUse, default_state, require_own
 from workers.device.health import machine_checks
-from workers.engine.errors import EngineError
 from workers.fleet.probe import served_machine
 
-#: Errors that the user of the command can correct.
-_MISUSES = (
-    BoardInvalid, ForeignState, KeyUnusable, NoAllocation, NotEnrolled, StateInUse, UnsafeHub,
-)  # fmt: skip
 _MIB = 2**20
 Option = typer.Option
-
-
-def main() -> None:
-    """Run the command; errors become one line and an exit status."""
-    try:
-        app()
-    except _MISUSES as error:
-        _end(error, USAGE)
-    except (errors.HubUnreachable, errors.Unavailable) as error:
-        _end(error, NO_ANSWER)
-    except (*BUNDLE_FAULTS, TunnelFailed) as error:
-        _end(error, FAILURE)
-    except (Refused, errors.HubError) as error:
-        _end(error, REFUSED)
-    except (OSError, ValueError, sqlite3.Error, errors.HpcfairError, EngineError) as error:
-        _end(error, FAILURE)
-
-
-def _end(error: Exception, status: int) -> None:
-    typer.echo(f"hpcfair-agent: {error}", err=True)
-    sys.exit(status)
 
 
 def _version(shows_version: bool) -> None:
@@ -66,6 +36,7 @@ def _version(shows_version: bool) -> None:
 
 
 app = typer.Typer(
+    cls=ReportingCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Let this machine work for a hub: it tunes, measures and reproduces builds. It connects "
@@ -102,6 +73,7 @@ def join(
     facts: Annotated[
         Path | None, Option(help="Description of a device that only runs TVM's RPC server.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Make this machine a device of a hub. It gets a token and a key pair of its own."""
     state: Path = context.obj
@@ -129,7 +101,10 @@ def join(
         if board:
             board.store(state)
         enrolment.write(state)
-    typer.echo(f"{enrolment.device} is a device of {address}. Start it: hpcfair-agent run")
+    if as_json:
+        emit_json({"device": enrolment.device, "hub": address})
+    else:
+        typer.echo(f"{enrolment.device} is a device of {address}. Start it: hpcfair-agent run")
 
 
 @app.command()
@@ -163,6 +138,7 @@ def run(
     ] = "",
     child_memory_mib: ChildMemory = 8192,
     isolation: Isolation = LEVELS[0],
+    as_json: Json = False,
 ) -> None:
     """Claim jobs and do them until a signal, the end of the allocation, or idleness ends it."""
     logging.basicConfig(
@@ -170,7 +146,7 @@ def run(
     )
     logging.getLogger("httpx").setLevel(logging.WARNING)
     state: Path = context.obj
-    service.serve(
+    jobs = service.serve(
         state,
         settings_of(state, child_memory_mib, isolation),
         service.ServiceOptions(
@@ -182,6 +158,8 @@ def run(
             board=BoardOptions(rpc_port, rpc_tunnel, rpc_key) if rpc_port else None,
         ),
     )
+    if as_json:
+        emit_json({"jobs": jobs})
 
 
 @app.command()
@@ -221,6 +199,7 @@ def leave(
     force: Annotated[
         bool, Option("--force", help="Delete token and key even if the hub does not answer.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Retire the device at the hub, and delete its token, key, journal and cache here."""
     state: Path = context.obj
@@ -235,7 +214,15 @@ def leave(
             if not force:
                 raise
         statefolder.clear(state)
-    typer.echo(f"{enrolment.device} has left {enrolment.hub}.")
+    if as_json:
+        emit_json({"device": enrolment.device, "hub": enrolment.hub})
+    else:
+        typer.echo(f"{enrolment.device} has left {enrolment.hub}.")
 
 
 app.add_typer(bundle_app, name="bundle")
+
+
+def main() -> None:
+    """Run the command."""
+    app()

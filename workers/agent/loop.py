@@ -75,8 +75,11 @@ class AgentLoop:
         self._failures = 0
         self._reason = ""
 
-    def run(self) -> None:
+    def run(self) -> int:
         """Work until a signal, the end of the allocation, or ``idle_s`` without a job.
+
+        Returns:
+            The number of jobs that it claimed.
 
         Raises:
             Refused: the hub no longer accepts this device.
@@ -85,15 +88,16 @@ class AgentLoop:
         self._jobs.hold()
         here = self._introduce()
         if here is None:
-            return
+            return 0
         self._jobs.resume(here)
-        busy_at = time.monotonic()
+        busy_at, jobs = time.monotonic(), 0
         while not self._is_finished(time.monotonic() - busy_at):
             ticket = self._claim(here)
             if ticket is not None:
                 here = self._described(here.definition, here)
                 self._jobs.perform(ticket, here)
-                busy_at = time.monotonic()
+                busy_at, jobs = time.monotonic(), jobs + 1
+        return jobs
 
     def _introduce(self) -> ThisMachine | None:
         """Send the hub the facts of this machine; returns it as a device of its target, or ``None``

@@ -43,8 +43,8 @@ class ServiceOptions:
     board: BoardOptions | None = None
 
 
-def serve(state: Path, settings: DeviceSettings, options: ServiceOptions) -> None:
-    """Run the agent of a state folder until it ends.
+def serve(state: Path, settings: DeviceSettings, options: ServiceOptions) -> int:
+    """Run the agent of a state folder until it ends; returns the number of jobs that it claimed.
 
     Raises:
         NotEnrolled, StateInUse, KeyUnusable, NoAllocation, BoardInvalid, TunnelFailed: it cannot
@@ -69,7 +69,7 @@ def serve(state: Path, settings: DeviceSettings, options: ServiceOptions) -> Non
         idle_s = _SLURM_IDLE_S if options.in_slurm and options.idle_s is None else options.idle_s
         jobs = ClaimedJobs(connection, key, journal, store, heartbeat, stop, settings)
         limits = AgentOptions(enrolment.poll_s, idle_s, options.margin_s, board=board)
-        AgentLoop(connection, jobs, heartbeat, stop, limits, allocation).run()
+        return AgentLoop(connection, jobs, heartbeat, stop, limits, allocation).run()
 
 
 def status_of(state: Path) -> dict[str, Any]:

@@ -3,26 +3,20 @@
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import takewhile
 from typing import Any, NoReturn
 
 import typer
 
 from hpcfair.commands.exitstatus import INTERRUPTED, exit_status
 from hpcfair.commands.modelnames import similar_names
-from hpcfair.commands.output import JSON_OPTION, emit_json
+from hpcfair.commands.output import emit_error
 from hpcfair.errors import HpcfairError, HubError, ModelNotFound
 from hpcfair.localfiles import storage_failed
 
 #: Key in the ``meta`` of a context: whether the command line has ``--json``.
 AS_JSON = "hpcfair.as_json"
-
-
-def requests_json(arguments: Sequence[str]) -> bool:
-    """Whether a command line has ``--json``; true also of one that cannot be parsed."""
-    return JSON_OPTION in takewhile(lambda each: each != "--", arguments)
 
 
 @contextmanager
@@ -35,12 +29,12 @@ def reported(context: typer.Context) -> Iterator[None]:
     except typer.TyperException as error:
         # Wrong usage, which Typer prints.
         if as_json:
-            _emit_error(error.exit_code, "usage", error.format_message())
+            emit_error(error.exit_code, "usage", error.format_message())
         raise
     except KeyboardInterrupt:
         typer.echo("\nInterrupted.", err=True)
         if as_json:
-            _emit_error(INTERRUPTED, "interrupted", "Interrupted.")
+            emit_error(INTERRUPTED, "interrupted", "Interrupted.")
         raise typer.Exit(INTERRUPTED) from None
     except ModelNotFound as error:
         if names := similar_names(context):
@@ -63,13 +57,8 @@ def _end(error: HpcfairError, *, as_json: bool) -> NoReturn:
         more: dict[str, Any] = {"hint": error.hint}
         if isinstance(error, HubError):
             more |= {"status": error.status, "fields": error.fields, "request_id": error.request_id}
-        _emit_error(status, error.code, error.detail, **more)
+        emit_error(status, error.code, error.detail, **more)
     raise typer.Exit(status) from error
-
-
-def _emit_error(exit_status_: int, code: str, message: str, **more: Any) -> None:
-    document = {"code": code, "message": message, "exit_status": exit_status_, **more}
-    emit_json({"error": document})
 
 
 def _discard_output() -> None:

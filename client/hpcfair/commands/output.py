@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from inspect import cleandoc, getdoc
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,17 @@ def emit_json(value: Any) -> None:
     text = json.dumps(value, default=_plain)
     plain = json.loads(text, parse_constant=lambda _: None)
     typer.echo(json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def emit_error(exit_status: int, code: str, message: str, **more: Any) -> None:
+    """Print what ended a command as JSON, in place of its result."""
+    document = {"code": code, "message": message, "exit_status": exit_status, **more}
+    emit_json({"error": document})
+
+
+def requests_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line has ``--json``; true also of one that cannot be parsed."""
+    return JSON_OPTION in takewhile(lambda each: each != "--", arguments)
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -4,12 +4,15 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.workers.agent.conftest import TOKEN, make_ticket
 from tests.workers.agent.devices import PATIENCE_S, agent_command
 from tests.workers.agent.scriptedhub import ScriptedHub, problem
+from workers.agent.cli import app
 from workers.agent.enrolment import Enrolment
 from workers.agent.journal import Journal
 from workers.agent.statefolder import locked
@@ -77,6 +80,27 @@ def test_a_code_can_come_from_standard_input(hub: ScriptedHub, tmp_path: Path) -
     assert request.body["public_key"].startswith("-----BEGIN PUBLIC KEY-----")
     assert Enrolment.read(state).token == TOKEN
     assert TOKEN not in done.stdout + done.stderr
+
+
+def test_results_and_errors_are_documents_for_programs(hub: ScriptedHub, tmp_path: Path) -> None:
+    enrolled = {"device": "bench-1", "token": TOKEN, "heartbeat_s": 20.0, "poll_s": 10.0}
+    hub.answer = lambda _: (201, {**enrolled, "hub_key": ""})
+    words = ["--state", str(tmp_path)]
+
+    def document(*command: str, status: int = 0) -> Any:
+        result = CliRunner().invoke(app, [*words, *command, "--json"])
+        assert result.exit_code == status, result.output
+        return json.loads(result.stdout)
+
+    error = document("status", status=2)["error"]
+    assert (error["code"], error["exit_status"]) == ("not_enrolled", 2)
+    assert document("join", status=2)["error"]["code"] == "usage"
+    joined = document("join", "THE-CODE", "--hub", hub.url)
+    assert joined == {"device": "bench-1", "hub": hub.url}
+    hub.answer = lambda _: problem(503, "hub_unavailable")
+    assert document("leave", status=5)["error"]["code"] == "hub_unavailable"
+    hub.answer = lambda _: (200, {})
+    assert document("leave") == joined
 
 
 def test_leaving_needs_the_hub_or_force(hub: ScriptedHub, state: Path) -> None:

@@ -7,18 +7,15 @@ from typing import Annotated
 
 import typer
 
+from hpcfair.commands.output import Json, emit_json
 from workers.agent import statefolder
 from workers.agent.bundle.identity import write_identity
-from workers.agent.bundle.journal import JournalBusy, JournalDamaged
 from workers.agent.bundle.run import BundleRun, run_bundle
-from workers.agent.bundle.trust import BundleRefused
 from workers.agent.exitstatus import JOBS_LEFT
 from workers.agent.options import ChildMemory, Isolation, settings_of
 from workers.agent.stop import Stop
 from workers.device.isolation import require_isolation
 
-#: Exceptions of the commands whose messages are for people.
-FAULTS = (BundleRefused, JournalBusy, JournalDamaged)
 Option = typer.Option
 
 app = typer.Typer(
@@ -35,10 +32,14 @@ def identify(
     target: Annotated[
         str | None, Option(help="Target to serve; else that of the processor.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Write a file that identifies this device, with which an operator enrols it."""
     with statefolder.locked(context.obj):
         key = write_identity(out, context.obj, name=name, target=target)
+    if as_json:
+        emit_json({"path": out, "keyid": key.keyid})
+        return
     typer.echo(f"Carry it to the hub: manage.py bundle enrol {out.name}")
     typer.echo(f"The id of this device's key is {key.keyid}")
 
@@ -66,6 +67,7 @@ def run(
     ] = False,
     child_memory_mib: ChildMemory = 8192,
     isolation: Isolation = "rlimits",
+    as_json: Json = False,
 ) -> None:
     """Do the jobs of a bundle and write the signed results.
 
@@ -82,8 +84,12 @@ def run(
     ):
         require_isolation(settings)
         jobs_left = run_bundle(BundleRun(bundle, out, state, trust, finish), settings, stop)
-    if jobs_left:
+    if as_json:
+        emit_json({"path": None if jobs_left else out, "jobs_left": jobs_left})
+    elif jobs_left:
         jobs = "1 job is" if jobs_left == 1 else f"{jobs_left} jobs are"
         typer.echo(f"{jobs} left: run the command again, or add --finish to hand back the rest.")
+    else:
+        typer.echo(f"Carry the results to the hub: manage.py bundle import {out.name}")
+    if jobs_left:
         raise typer.Exit(JOBS_LEFT)
-    typer.echo(f"Carry the results to the hub: manage.py bundle import {out.name}")
