@@ -117,8 +117,18 @@ def _commit(
 
 
 def _current_readme(http: Transport, name: str, branch: str) -> str | None:
+    """The card of a branch; of one that does not exist, that of the default branch, from which it
+    is created."""
+    place = f"{address(name)}/files/{README}"
     try:
-        with http.open("GET", f"{address(name)}/files/{README}", params={"revision": branch}) as r:
-            return _text(r.read())
+        try:
+            return _read(http, place, params={"revision": branch})
+        except RevisionNotFound:
+            return _read(http, place)
     except NotFound:
         return None
+
+
+def _read(http: Transport, place: str, **how: Any) -> str:
+    with http.open("GET", place, **how) as answer:
+        return _text(answer.read())

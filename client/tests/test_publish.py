@@ -165,6 +165,23 @@ def test_a_branch_that_is_not_there_grows_out_of_the_default_branch(
     assert sent(made[0]) == {"revision": "trunk"}
 
 
+def test_a_new_branch_keeps_the_card_of_the_default_branch(
+    hub: Any, client: Client, tiny: bytes, answer: Callable[..., httpx.Response]
+) -> None:
+    card = "---\nlicense: mit\n---\n# Mine\n"
+
+    def readme(request: httpx.Request) -> httpx.Response:
+        if "revision" in request.url.params:
+            return answer(404, "revision_not_found")
+        return httpx.Response(200, text=card)
+
+    hub.on("GET", f"{MODEL}/files/README.md", readme)
+
+    client.save(tiny, NAME, branch="run-7")
+
+    assert stored(hub, "README.md") == card.encode()
+
+
 def test_a_folder_goes_whole_with_its_own_card(
     hub: Any, client: Client, tiny: bytes, tmp_path: Path
 ) -> None:
