@@ -25,7 +25,7 @@ from registry.selectors.repository.mlmodel import (
 from registry.selectors.repository.revision import refs_of, revision_get
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.runnable import NotRunnable, may_inspect_again, not_runnable
-from registry.selectors.work.job import jobs_of
+from registry.selectors.work.job import events_of, jobs_of
 from registry.states import Gate, JobKind, JobState, RepositoryKind, Role
 from registry.tables import MLModel, Revision
 
@@ -89,6 +89,7 @@ def frame(
     revision.mlmodel = mlmodel
     graph = graph_of(revision)
     fault = not_runnable(revision)
+    first_import = _first_import(request, revision, fault)
     return {
         "section": "datasets" if mlmodel.kind == RepositoryKind.DATASET else "models",
         "tab": tab,
@@ -98,7 +99,8 @@ def frame(
         "refs": refs_of(mlmodel),
         "graph": graph,
         "not_runnable": fault,
-        "first_import": _first_import(request, revision, fault),
+        "first_import": first_import,
+        "first_import_event": _newest_event(first_import),
         "may_inspect_again": may_inspect_again(revision, fault),
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
         "may_fetch": may_fetch(request.user, mlmodel),
@@ -119,6 +121,14 @@ def _first_import(
     if job is None or job.state == JobState.SUCCEEDED:
         return None
     return JobLine(job, "Import", progress_of(job), None, "")
+
+
+def _newest_event(line: JobLine | None) -> str:
+    """Why an import that waits was queued again; empty if it was not."""
+    if line is None or line.job.state != JobState.QUEUED:
+        return ""
+    event = events_of(line.job).last()
+    return event.message if event else ""
 
 
 def _instead(

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from hub.pages.importform import ImportForm
-from registry.services.work.attempt import job_claim, job_fail
+from registry.services.work.attempt import job_claim, job_fail, job_yield
 from registry.states import FailureClass, JobKind
 from registry.tables import Job, MLModel, User
 from tests.factories import make_mlmodel, readme
@@ -66,6 +66,11 @@ def test_a_failed_import_says_why_and_can_be_tried_again(
     Job.objects.update(progress=report)
     text = client.get("/alice/net/builds").content.decode()
     assert "fetching the files, 3 of 9 MB, file 1 of 2." in text
+    job_yield(job_uuid=ticket.job_uuid, fence=ticket.fence, reason="It does not answer.")
+    text = client.get("/alice/net").content.decode()
+    assert "waits for another attempt. Queued again: It does not answer. Once they" in text
+    ticket = job_claim(device_name=None, kinds=[JobKind.IMPORT], target=None)
+    assert ticket is not None
     job_fail(
         job_uuid=ticket.job_uuid,
         fence=ticket.fence,
