@@ -1,6 +1,7 @@
 """The class of ``transformers`` that a config.json describes, without any code of its author."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
     name = names[0] if isinstance(names, list) and names else None
     if isinstance(name, tuple):
         name = name[0]
-    member: Any = getattr(transformers, name, None) if isinstance(name, str) else None
+    member: Any = _class_of(model_type, name) if isinstance(name, str) else None
     if not (isinstance(member, type) and issubclass(member, transformers.PreTrainedModel)):
         raise ConversionError(
             "not_convertible",
@@ -88,6 +89,16 @@ def model_class(content: dict[str, Any], *, has_code: bool) -> type[Any]:
             "Correct config.json.",
         )
     return member
+
+
+def _class_of(model_type: str, name: str) -> Any:
+    """What transformers has by the name of a class; ``None`` if it has nothing."""
+    whole = MODEL_MAPPING_NAMES.get(model_type)
+    whole = whole[0] if isinstance(whole, tuple) else whole
+    if hasattr(transformers, name) or whole is None:
+        return getattr(transformers, name, None)
+    # A part of a model that was saved on its own, such as WhisperEncoder, is in its module only.
+    return getattr(sys.modules[getattr(transformers, whole).__module__], name, None)
 
 
 def configuration(kind: type[Any], content: dict[str, Any]) -> Any:

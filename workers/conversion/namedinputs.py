@@ -69,6 +69,14 @@ def _series(config: Any, _: str) -> dict[str, NamedInput]:
     return inputs
 
 
+def _timesfm(config: Any, _: str) -> dict[str, NamedInput]:
+    """One series of a row, and how often it was measured: 0 for often, 2 for seldom."""
+    return {
+        "past_values": NamedInput(_TEXT, normal),
+        "freq": NamedInput(("batch",), below(config.freq_size)),
+    }
+
+
 def _points(config: Any, _: str) -> dict[str, NamedInput]:
     side = getattr(config.vision_config, "image_size", None) or 1024
     side = side if isinstance(side, int) else side[0]
@@ -190,6 +198,7 @@ _MAKERS: Mapping[str, Callable[[Any, str], dict[str, NamedInput]]] = {
     "clvp": soundinputs.clvp,
     "decision_transformer": _decision_transformer,
     **dict.fromkeys(("time_series_transformer", "informer", "autoformer"), _series),
+    "timesfm": _timesfm,
     **dict.fromkeys(("sam", "sam_hq"), _points),
     "pix2struct": _pix2struct,
     "perceiver": _perceiver,

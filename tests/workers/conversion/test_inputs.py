@@ -67,6 +67,20 @@ _NARROW: dict[str, Any] = {"hidden_size": 32, "num_attention_heads": 4, "interme
                 "future_time_features": ["batch", 4, 2],
             },
         ),
+        pytest.param(
+            "TimesFmModelForPrediction",
+            "TimesFmConfig",
+            {
+                **_NARROW,
+                "num_hidden_layers": 1,
+                "head_dim": 8,
+                "patch_length": 8,
+                "context_length": 32,
+                "horizon_length": 4,
+            },
+            {"past_values": ["batch", "sequence"], "freq": ["batch"]},
+            marks=pytest.mark.filterwarnings("ignore:To copy construct from a tensor"),
+        ),
         (
             "TapasModel",
             "TapasConfig",
