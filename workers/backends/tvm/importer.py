@@ -9,28 +9,26 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from functools import reduce
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import onnx
 from tvm import IRModule, relax, tirx
-from tvm.ir import GenericConst, Op
+from tvm.ir import Op
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
 
+from workers.backends.tvm import sizes as sizing
+from workers.backends.tvm.conversions import RECURRENT, convert
 from workers.backends.tvm.errors import reason_of
 from workers.backends.tvm.fixed import with_fixed_sizes
 from workers.backends.tvm.owners import rename
-from workers.backends.tvm.recurrent import Recurrence
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import TensorSpec
 
 #: Domains whose operators TVM's importer identifies by name alone.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
 _TAKE, _RELU = Op.get("relax.take"), Op.get("relax.nn.relu")
-_RECURRENT = {"LSTM": Recurrence.lstm, "GRU": Recurrence.gru}
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
 
 
@@ -103,6 +101,33 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
             for name in (f"lv{number}" for number in range(low + 1, high))
         }
 
+    def _construct_nodes(self, graph: onnx.GraphProto) -> None:
+        """Convert the nodes in order. What is computed of sizes alone is no operation."""
+        for node in graph.node:
+            inputs = [self._nodes[name] if name else None for name in node.input]
+            result = None
+            if any(map(sizing.is_size, inputs)):
+                result = sizing.computed(node.op_type, inputs, self._parse_attr(node.attribute))
+            if result is not None:
+                self._nodes[node.output[0]] = result
+                continue
+            low = self._mark()
+            super()._construct_nodes(onnx.GraphProto(node=[self._with_tensors(node, inputs)]))
+            if (number := int(node.name)) in self._intervals:
+                self._intervals[number] = low, self._intervals[number][1]
+
+    def _with_tensors(self, node: onnx.NodeProto, inputs: list[Any]) -> onnx.NodeProto:
+        """The node with tensors for shapes and scalars that its conversion does not take."""
+        taken = sizing.SIZE_OPERANDS.get(node.op_type, frozenset())
+        changed = onnx.NodeProto()
+        changed.CopyFrom(node)
+        for position, value in enumerate(inputs):
+            if position not in taken and sizing.is_size(value):
+                # No name of ONNX's is that of another value.
+                changed.input[position] = name = f"{node.input[position]} as a tensor"
+                self._nodes[name] = self.bb.emit(sizing.as_tensor(value))
+        return changed
+
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         """Nothing: :func:`_check` knows the operators that this class adds."""
 
@@ -111,7 +136,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
     ) -> Any:
         low = self._mark()
         try:
-            result = self._corrected(op_name, inputs, attrs)
+            result = convert(self.bb, op_name, inputs, attrs)
             if result is None:
                 result = super()._convert_operator(op_name, inputs, attrs, opset)
             result = self._bound(result)
@@ -123,51 +148,6 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         if name.isdecimal():
             self._intervals[int(name)] = (low, self._mark())
         return result
-
-    def _corrected(self, op_name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        """Our conversion of an operator; ``None`` to use the importer's."""
-        if op_name == "Clip":
-            return self._clipped(inputs, attrs)
-        if op_name == "Dropout" and attrs["tvm_custom"]["num_outputs"] == 1:
-            # The importer copies the input, and creates a mask that ConvertLayout fails on.
-            return inputs[0]
-        if op_name in _RECURRENT:
-            return _RECURRENT[op_name](Recurrence(self.bb, inputs, attrs))
-        if op_name == "Resize":
-            inputs[3:] = map(self._fixed_sizes, inputs[3:])
-        if op_name == "Sum":
-            # The importer stacks all inputs in memory first.
-            return reduce(lambda one, other: self.bb.normalize(relax.op.add(one, other)), inputs)
-        return None
-
-    def _fixed_sizes(self, sizes: Any) -> Any:
-        """The sizes that Resize takes, as a constant: the importer needs all of them to be known,
-        but reads only those of the image."""
-        if not isinstance(sizes, relax.ShapeExpr):
-            return sizes
-        batch_and_channels, image = sizes.values[:2], sizes.values[2:]
-        if not all(isinstance(size, tirx.IntImm) for size in image):
-            return sizes
-        ignored = [0] * len(batch_and_channels)
-        return relax.const([*ignored, *map(int, image)], "int64")
-
-    def _clipped(self, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        """Clip that propagates NaN; ``None`` if bounds are not constant or NaN. The importer passes
-        the value as first operand of maximum and minimum, which drops NaN."""
-        value, *limits = inputs
-        dtype = value.ty.dtype
-        bounds = []
-        for name, bound in zip(("min", "max"), (*limits, None, None), strict=False):
-            number = attrs.get(name) if bound is None else bound
-            if isinstance(number, GenericConst):
-                number = number.value.numpy().item()
-            if not isinstance(number, float | None) or (number is not None and isnan(number)):
-                return None
-            bounds.append(number)
-        for bound, limit in zip(bounds, (relax.op.maximum, relax.op.minimum), strict=True):
-            if bound is not None:
-                value = self.bb.normalize(limit(relax.const(bound, dtype), value))
-        return value
 
     def _bound(self, result: Any) -> Any:
         """``result`` bound to variables, so that their names fall into this node's interval."""
@@ -210,7 +190,7 @@ def _check(model: onnx.ModelProto) -> None:
             raise InvalidCandidate(
                 f"TVM has no operator {node.op_type} of the domain {node.domain!r}"
             )
-        if node.op_type not in supported and node.op_type not in {"If", "Constant", *_RECURRENT}:
+        if node.op_type not in supported and node.op_type not in {"If", "Constant", *RECURRENT}:
             raise InvalidCandidate(f"TVM has no operator {node.op_type}")
 
 

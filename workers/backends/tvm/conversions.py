@@ -1,0 +1,150 @@
+"""Our conversions of ONNX's operators to Relax, where those of TVM's importer are missing, wrong,
+slow, or need sizes to be constant.
+
+Each returns ``None`` to leave an operator to the importer.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from math import isnan
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import GenericConst, Op
+
+from workers.backends.tvm.recurrent import Recurrence
+from workers.backends.tvm.sizeoperators import is_integer, is_proved, plain
+from workers.backends.tvm.sizes import size_values
+from workers.engine.errors import InvalidCandidate
+
+_SHAPE_TO_TENSOR = Op.get("relax.shape_to_tensor")
+RECURRENT = {"LSTM": Recurrence.lstm, "GRU": Recurrence.gru}
+
+
+def convert(bb: Any, op_name: str, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    """Our conversion of an operator; ``None`` to use the importer's. May replace ``inputs``."""
+    if op_name in RECURRENT:
+        return RECURRENT[op_name](Recurrence(bb, inputs, attrs))
+    function = _CONVERSIONS.get(op_name)
+    return None if function is None else function(bb, inputs, attrs)
+
+
+def _dropout(_: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    # The importer copies the input, and creates a mask that ConvertLayout fails on.
+    return inputs[0] if attrs["tvm_custom"]["num_outputs"] == 1 else None
+
+
+def _sum(bb: Any, inputs: list[Any], _: Mapping[str, Any]) -> Any:
+    # The importer stacks all inputs in memory first.
+    return reduce(lambda one, other: bb.normalize(relax.op.add(one, other)), inputs)
+
+
+def _resize(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> None:
+    inputs[3:] = map(_fixed_sizes, inputs[3:])
+
+
+def _fixed_sizes(sizes: Any) -> Any:
+    """The sizes that Resize takes, as a constant: the importer needs all of them to be known, but
+    reads only those of the image."""
+    if not isinstance(sizes, relax.ShapeExpr):
+        return sizes
+    batch_and_channels, image = sizes.values[:2], sizes.values[2:]
+    if not all(isinstance(size, tirx.IntImm) for size in image):
+        return sizes
+    ignored = [0] * len(batch_and_channels)
+    return relax.const([*ignored, *map(int, image)], "int64")
+
+
+def _clip(bb: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    """Clip that propagates NaN; ``None`` if bounds are not constant or NaN. The importer passes
+    the value as first operand of maximum and minimum, which drops NaN."""
+    value, *limits = inputs
+    dtype = value.ty.dtype
+    bounds = []
+    for name, bound in zip(("min", "max"), (*limits, None, None), strict=False):
+        number = attrs.get(name) if bound is None else bound
+        if isinstance(number, GenericConst):
+            number = number.value.numpy().item()
+        if not isinstance(number, float | None) or (number is not None and isnan(number)):
+            return None
+        bounds.append(number)
+    for bound, limit in zip(bounds, (relax.op.maximum, relax.op.minimum), strict=True):
+        if bound is not None:
+            value = bb.normalize(limit(relax.const(bound, dtype), value))
+    return value
+
+
+def _expand(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> Any:
+    """Expand to a known shape; the importer does not compare sizes that are no constants."""
+    value, target = inputs
+    shape, sizes = value.ty.shape, size_values(target)
+    if shape is None or sizes is None:
+        return None
+    result = _expanded(list(shape), list(sizes))
+    if result is None:
+        raise InvalidCandidate(f"which sizes are 1 decides how {shape} becomes {target}")
+    if len(result) == len(shape) and all(map(_is_same, result, shape)):
+        return value
+    return relax.op.broadcast_to(value, relax.ShapeExpr(result))
+
+
+def _expanded(shape: Sequence[Any], target: Sequence[Any]) -> list[Any] | None:
+    """The shape of the result of Expand; ``None`` if it depends on which sizes are 1."""
+    rank = max(len(shape), len(target))
+    result = []
+    for one, other in zip(_padded(shape, rank), _padded(target, rank), strict=True):
+        if is_integer(one) and one == 1:
+            result.append(other)
+        elif (is_integer(other) and other == 1) or _is_same(one, other):
+            result.append(one)
+        else:
+            return None
+    return result
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return is_proved(plain(one), plain(other), operator.eq)
+
+
+def _padded(shape: Sequence[Any], rank: int) -> list[Any]:
+    return [1] * (rank - len(shape)) + [plain(size) for size in shape]
+
+
+def _range(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> Any:
+    """A range of sizes, whose length is known; the importer computes it at run time."""
+    values = [size_values(value) for value in inputs]
+    limits = [value.item() for value in values if value is not None and value.size == 1]
+    if len(limits) != len(inputs) or all(map(is_integer, limits)):
+        return None
+    start, limit, step = limits
+    if not is_integer(step) or step != 1 or not is_proved(limit, start, operator.ge):
+        return None
+    return relax.op.arange(start, limit, step, "int64")
+
+
+def _tile(bb: Any, inputs: list[Any], _: Mapping[str, Any]) -> Any:
+    """Tile as often as sizes say; the importer computes the shape at run time."""
+    value, repeats = inputs
+    # The importer passes no shapes to Tile, only tensors.
+    made = bb.lookup_binding(repeats) if isinstance(repeats, relax.Var) else None
+    if not isinstance(made, relax.Call) or made.op != _SHAPE_TO_TENSOR:
+        return None
+    shape, counts = value.ty.shape, size_values(made.args[0])
+    if shape is None or counts is None or len(shape) != len(counts):
+        return None
+    pairs = list(zip(counts, shape, strict=True))
+    value = bb.normalize(relax.op.reshape(value, [n for _, size in pairs for n in (1, size)]))
+    value = bb.normalize(relax.op.broadcast_to(value, [n for pair in pairs for n in pair]))
+    return relax.op.reshape(value, [count * size for count, size in pairs])
+
+
+_CONVERSIONS: dict[str, Callable[[Any, list[Any], Mapping[str, Any]], Any]] = {
+    "Clip": _clip,
+    "Dropout": _dropout,
+    "Expand": _expand,
+    "Range": _range,
+    "Resize": _resize,
+    "Sum": _sum,
+    "Tile": _tile,
+}

@@ -1,0 +1,93 @@
+"""Computes with sizes while a network is imported.
+
+Exporters compute shapes, positions and masks from sizes: ``Shape``, ``Gather``, ``Add``, ``Equal``,
+``Where``. TVM's importer follows some of these operators and leaves the others to run time, after
+which it does not know the shapes that depend on them. Here they give expressions of the inputs'
+sizes, which hold for any sizes::
+
+    Shape [n, s] ─ Equal -1 ─ Where ─▶ [n, s]
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from tvm import ir, relax
+from tvm.ir import GenericConst
+
+from workers.backends.tvm.sizeoperators import (
+    OPERATORS,
+    UnknownSize,
+    array_of,
+    is_integer,
+    plain,
+)
+from workers.engine.ports import Array
+
+#: Elements of a constant that is taken for sizes.
+_MOST = 64
+#: Inputs that the importer takes as shapes or scalars, by operator.
+SIZE_OPERANDS: dict[str, frozenset[int]] = {
+    "ConstantOfShape": frozenset({0}),
+    "Expand": frozenset({1}),
+    "Range": frozenset({0, 1, 2}),
+    "Reshape": frozenset({1}),
+    "Resize": frozenset({2, 3}),
+    "Shape": frozenset({0}),
+    "Slice": frozenset({1, 2, 3, 4}),
+    "Trilu": frozenset({1}),
+}
+
+
+def is_size(value: Any) -> bool:
+    """Whether an imported value is a shape or an integer, not a tensor."""
+    if isinstance(getattr(value, "ty", None), relax.ShapeType):
+        return True
+    return bool(ir.is_prim_expr(value)) and str(value.ty.dtype) == "int64"
+
+
+def size_values(value: Any) -> Array | None:
+    """Elements of an imported value (integers, booleans, expressions); ``None`` if not known."""
+    if isinstance(value, relax.ShapeExpr):
+        return array_of([plain(size) for size in value.values])
+    if isinstance(value, GenericConst):
+        shape, dtype = value.ty.shape, str(value.ty.dtype)
+        if dtype not in {"int64", "bool"} or prod(int(size) for size in shape) > _MOST:
+            return None
+        return array_of(value.value.numpy())
+    if is_size(value) and not isinstance(value.ty, relax.ShapeType):
+        return array_of(plain(value))
+    return None
+
+
+def computed(op_name: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any | None:
+    """The importer's form of what an operator computes of sizes; ``None`` if it is not known."""
+    function = OPERATORS.get(op_name)
+    values = [None if value is None else size_values(value) for value in inputs]
+    pairs = zip(inputs, values, strict=True)
+    if function is None or any(known is None and value is not None for value, known in pairs):
+        return None
+    try:
+        return _imported(array_of(function(values, attributes)))
+    # numpy's errors, of networks that are invalid: the importer words them better.
+    except (UnknownSize, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None
+
+
+def as_tensor(value: Any) -> Any:
+    """A call that makes a tensor of an imported shape or scalar."""
+    if isinstance(value.ty, relax.ShapeType):
+        return relax.op.shape_to_tensor(value)
+    return relax.op.reshape(relax.op.shape_to_tensor(relax.ShapeExpr([value])), ())
+
+
+def _imported(values: Array) -> Any:
+    """A constant, shape or scalar with these elements."""
+    elements = [plain(value) for value in values.ravel()]
+    if all(map(is_integer, elements)):
+        dtype = "bool" if elements and all(isinstance(e, bool) for e in elements) else "int64"
+        return relax.const(np.array(elements, dtype=dtype).reshape(values.shape), dtype)
+    if values.ndim > 1:
+        raise UnknownSize
+    return relax.ShapeExpr(elements) if values.ndim else elements[0]
