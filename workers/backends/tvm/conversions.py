@@ -19,6 +19,7 @@ from workers.backends.tvm.sizes import size_values
 from workers.engine.errors import InvalidCandidate
 
 _SHAPE_TO_TENSOR = Op.get("relax.shape_to_tensor")
+_IMAGE_RANK = 4
 RECURRENT = {"LSTM": Recurrence.lstm, "GRU": Recurrence.gru}
 
 
@@ -40,8 +41,65 @@ def _sum(bb: Any, inputs: list[Any], _: Mapping[str, Any]) -> Any:
     return reduce(lambda one, other: bb.normalize(relax.op.add(one, other)), inputs)
 
 
-def _resize(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> None:
+def _resize(_: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    """Resize of images to sizes that depend on the inputs; the importer takes constant sizes."""
     inputs[3:] = map(_fixed_sizes, inputs[3:])
+    sizes = inputs[3] if len(inputs) > 3 else None
+    if not isinstance(sizes, relax.ShapeExpr) or len(sizes) != _IMAGE_RANK or inputs[1] is not None:
+        return None
+
+    def named(name: str, default: str) -> str:
+        return str(attrs.get(name, default.encode()).decode())
+
+    mode = named("mode", "nearest")
+    return relax.op.image.resize2d(
+        inputs[0],
+        size=relax.ShapeExpr(sizes.values[2:]),
+        roi=[0.0] * _IMAGE_RANK,
+        layout="NCHW",
+        method="nearest_neighbor" if mode == "nearest" else mode,
+        coordinate_transformation_mode=named("coordinate_transformation_mode", "half_pixel"),
+        rounding_method=named("nearest_mode", "round_prefer_floor"),
+        cubic_alpha=attrs.get("cubic_coeff_a", -0.75),
+        cubic_exclude=attrs.get("exclude_outside", 0),
+        extrapolation_value=attrs.get("extrapolation_value", 0.0),
+    )
+
+
+def _slice(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> Any:
+    """Slice of a value whose size depends on the inputs; the importer makes an expression of its
+    limits that is not simplified."""
+    value, *operands = inputs
+    shape = getattr(value.ty, "shape", None)
+    known = [None if operand is None else size_values(operand) for operand in operands]
+    if shape is None or len(known) < 2 or known[0] is None or known[1] is None:
+        return None
+    starts, ends = (list(limits.ravel()) for limits in known[:2] if limits is not None)
+    axes = range(len(starts)) if len(known) < 3 or known[2] is None else map(int, known[2])
+    axes = [axis % len(shape) for axis in axes]
+    if len(known) > 3 and (known[3] is None or any(step != 1 for step in known[3].ravel())):
+        return None
+    sizes = [plain(shape[axis]) for axis in axes]
+    if all(map(is_integer, [*starts, *ends, *sizes])):
+        return None
+    limits = [
+        (_limit(start, size), _limit(end, size))
+        for start, end, size in zip(starts, ends, sizes, strict=True)
+    ]
+    if any(a is None or b is None or not is_proved(b, a, operator.ge) for a, b in limits):
+        return None
+    begin, end = zip(*limits, strict=True)
+    return relax.op.strided_slice(value, axes, list(begin), list(end), assume_inbound=True)
+
+
+def _limit(limit: Any, size: Any) -> Any:
+    """A limit of a slice, between 0 and the size; ``None`` if not known."""
+    if is_integer(limit) and limit < 0:
+        limit = size + limit
+    if is_proved(limit, size, operator.ge):
+        return size
+    is_inside = is_proved(limit, 0, operator.ge) and is_proved(limit, size, operator.le)
+    return limit if is_inside else None
 
 
 def _fixed_sizes(sizes: Any) -> Any:
@@ -145,6 +203,7 @@ _CONVERSIONS: dict[str, Callable[[Any, list[Any], Mapping[str, Any]], Any]] = {
     "Expand": _expand,
     "Range": _range,
     "Resize": _resize,
+    "Slice": _slice,
     "Sum": _sum,
     "Tile": _tile,
 }

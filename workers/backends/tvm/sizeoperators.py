@@ -50,7 +50,8 @@ def is_proved(one: Any, other: Any, relation: Callable[[Any, Any], Any]) -> bool
     if is_integer(difference):
         return bool(relation(difference, 0))
     analyzer = sym.Analyzer()
-    size = ir.Range.from_min_extent(tirx.const(0, "int64"), tirx.const(_LARGEST, "int64"))
+    # Loops of TVM do not run on empty tensors.
+    size = ir.Range.from_min_extent(tirx.const(1, "int64"), tirx.const(_LARGEST, "int64"))
     for variable in tirx.analysis.undefined_vars(difference, []):
         analyzer.bind(variable, size)
     bound = analyzer.const_int_bound(analyzer.simplify(difference))
@@ -121,8 +122,10 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda inputs, _: reduce(np.frompyfunc(function, 2, 1), inputs)
 
 
-def _axes(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(map(int, inputs[1])) if len(inputs) > 1 else tuple(attributes["axes"])
+def _axes(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Axes from the second input or, in old opsets, the attribute; ``None`` if there are none."""
+    axes = inputs[1] if len(inputs) > 1 else attributes.get("axes")
+    return None if axes is None else tuple(map(int, axes))
 
 
 def _gather(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
@@ -171,7 +174,7 @@ OPERATORS: dict[str, Callable[[Sequence[Any], Mapping[str, Any]], Any]] = {
     "Gather": _gather,
     "Slice": _slice,
     "Concat": lambda inputs, _: np.concatenate(inputs),
-    "Unsqueeze": lambda inputs, each: np.expand_dims(inputs[0], _axes(inputs, each)),
+    "Unsqueeze": lambda inputs, each: np.expand_dims(inputs[0], _axes(inputs, each) or ()),
     "Squeeze": lambda inputs, each: np.squeeze(inputs[0], _axes(inputs, each)),
     "Reshape": _reshape,
     "Identity": lambda inputs, _: inputs[0],
