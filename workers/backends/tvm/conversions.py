@@ -71,13 +71,13 @@ def _slice(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> Any:
     limits that is not simplified."""
     value, *operands = inputs
     shape = getattr(value.ty, "shape", None)
-    known = [None if operand is None else size_values(operand) for operand in operands]
-    if shape is None or len(known) < 2 or known[0] is None or known[1] is None:
+    parts = [None if operand is None else size_values(operand) for operand in operands]
+    if shape is None or len(parts) < 2 or parts[0] is None or parts[1] is None:
         return None
-    starts, ends = (list(limits.ravel()) for limits in known[:2] if limits is not None)
-    axes = range(len(starts)) if len(known) < 3 or known[2] is None else map(int, known[2])
+    starts, ends = (list(limits.ravel()) for limits in parts[:2] if limits is not None)
+    axes = range(len(starts)) if len(parts) < 3 or parts[2] is None else map(int, parts[2])
     axes = [axis % len(shape) for axis in axes]
-    if len(known) > 3 and (known[3] is None or any(step != 1 for step in known[3].ravel())):
+    if len(parts) > 3 and (parts[3] is None or any(step != 1 for step in parts[3].ravel())):
         return None
     sizes = [plain(shape[axis]) for axis in axes]
     if all(map(is_integer, [*starts, *ends, *sizes])):

@@ -66,7 +66,7 @@ def computed(op_name: str, inputs: Sequence[Any], attributes: Mapping[str, Any])
     function = OPERATORS.get(op_name)
     values = [None if value is None else size_values(value) for value in inputs]
     pairs = zip(inputs, values, strict=True)
-    if function is None or any(known is None and value is not None for value, known in pairs):
+    if function is None or any(size is None and value is not None for value, size in pairs):
         return None
     try:
         return _imported(array_of(function(values, attributes)))
