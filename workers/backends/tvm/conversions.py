@@ -23,7 +23,7 @@ _IMAGE_RANK = 4
 RECURRENT = {"LSTM": Recurrence.lstm, "GRU": Recurrence.gru}
 
 
-def convert(bb: Any, op_name: str, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+def convert(bb: Any, op_name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Our conversion of an operator; ``None`` to use the importer's. May replace ``inputs``."""
     if op_name in RECURRENT:
         return RECURRENT[op_name](Recurrence(bb, inputs, attrs))
@@ -75,7 +75,8 @@ def _slice(_: Any, inputs: list[Any], __: Mapping[str, Any]) -> Any:
     if shape is None or len(parts) < 2 or parts[0] is None or parts[1] is None:
         return None
     starts, ends = (list(limits.ravel()) for limits in parts[:2] if limits is not None)
-    axes = range(len(starts)) if len(parts) < 3 or parts[2] is None else map(int, parts[2])
+    leading = list(range(len(starts)))
+    axes = leading if len(parts) < 3 or parts[2] is None else [int(axis) for axis in parts[2]]
     axes = [axis % len(shape) for axis in axes]
     if len(parts) > 3 and (parts[3] is None or any(step != 1 for step in parts[3].ravel())):
         return None
