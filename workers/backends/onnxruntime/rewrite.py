@@ -1,4 +1,4 @@
-"""Saves a float32 network rewritten for ONNX Runtime's blocked layout."""
+"""Saves a float32 network rewritten for ONNX Runtime: its blocked layout, its fused attention."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.onnxruntime.files import refuse_large
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
+from workers.backends.rewrites.attention import fuse_attention
 from workers.backends.rewrites.concat import split_over_concat
 from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.normal import write_out_normalisations
@@ -33,6 +34,7 @@ _REWRITES = {
     "concatenations": split_over_concat,
     "aligned": align_channels,
     "shuffles": gather_shuffles,
+    "attention": fuse_attention,
 }
 
 

@@ -149,14 +149,19 @@ def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
     ORT files load as they were saved, so one with blocked layouts would fit only processors with
     the same vector length, which a target does not guarantee.
     """
+    rewritten = ("rewritten",) if _is_rewritable(network) else ()
     if not operators & _BLOCKED:
-        return ("onnx", "optimized", "ort")
-    return ("onnx", "optimized", *(("rewritten",) if _is_rewritable(network) else ()))
+        return ("onnx", "optimized", "ort", *rewritten)
+    return ("onnx", "optimized", *rewritten)
 
 
 def _is_rewritable(network: Network) -> bool:
     """Whether :mod:`workers.backends.rewrites` may find something to rewrite."""
-    if "Conv" not in network.operators or not takes_float32(network):
+    if not takes_float32(network):
+        return False
+    if "Softmax" in network.operators and attends(network):
+        return True
+    if "Conv" not in network.operators:
         return False
     normalises = "LRN" in network.operators
     return normalises or may_concatenate_channels(network) or may_shuffle_channels(network)

@@ -42,6 +42,9 @@ class EditableGraph:
         del graph.node[:], graph.initializer[:], graph.value_info[:]
         graph.node.extend(self.nodes)
         graph.initializer.extend(used)
+        domains = {each.domain for each in self._model.opset_import}
+        for domain in sorted({node.domain for node in self.nodes if node.domain} - domains):
+            self._model.opset_import.append(helper.make_opsetid(domain, 1))
         return self._model
 
     def refresh(self) -> None:
@@ -94,6 +97,12 @@ class EditableGraph:
                          for part in (self.nodes[:position], self.nodes[position:]))  # fmt: skip
         self.nodes = [*before, *new, *after]
         self.refresh()
+
+    def remove_unused(self) -> None:
+        """Remove nodes whose outputs have no consumer."""
+        for node in reversed(list(self.nodes)):
+            if not any(self.consumers.get(name) for name in node.output):
+                self.replace([node], [])
 
 
 def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
