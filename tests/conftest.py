@@ -22,7 +22,7 @@ from pytest_django.live_server_helper import LiveServer
 from registry.search import counts
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
-from tests.costs import Costs, report_costs
+from tests.durations import Durations, report_durations
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
 from tests.hub.throttling.buckets import forget_local
 from tests.live import RequestsInProgress
@@ -55,7 +55,7 @@ gc.disable()
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse to start without what ``HPCFAIR_REQUIRED_PROGRAMS`` lists."""
     # Registered, so that it sees the tests of the client as well.
-    config.pluginmanager.register(Costs())
+    config.pluginmanager.register(Durations())
     # Processes of pytest-xdist run where this one does.
     if not hasattr(config, "workerinput"):
         check_required()
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print which files took longest, and why tests were skipped."""
-    report_costs(terminalreporter)
+    report_durations(terminalreporter)
     report_skips(terminalreporter)
 
 

@@ -26,6 +26,7 @@ from registry.tables import (
     Membership,
     MLModel,
     Namespace,
+    OutboxEntry,
     Ref,
     Revision,
     Target,
@@ -123,6 +124,8 @@ def make_revision(name: str, *, private: bool = False) -> Revision:
         visibility=Visibility.PRIVATE if private else Visibility.PUBLIC,
         updated_at=timezone.now(),
     )
+    # As services do: an index of this row is not continued by a test that has other rows.
+    OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
     oid = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
     revision = factories.revision_row(
         mlmodel,

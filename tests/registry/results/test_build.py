@@ -52,6 +52,7 @@ def publish(ticket: JobTicket, builds: list[dict[str, Any]]) -> list[Build]:
 
 def test_published_builds_carry_their_files_and_records(floor: Floor) -> None:
     ticket = ticket_of(floor)
+    OutboxEntry.objects.all().delete()
     publish(ticket, results(floor, ticket))
     faster, baseline = builds_of(floor.revision)
     assert (faster.ratio, baseline.is_baseline) == (0.8, True)
@@ -143,6 +144,7 @@ def test_builds_of_a_repetition_join_those_that_are_published(floor: Floor) -> N
 def test_publishing_twice_is_publishing_once(floor: Floor) -> None:
     ticket = ticket_of(floor)
     found = results(floor, ticket)
+    OutboxEntry.objects.all().delete()
     assert publish(ticket, found) == publish(ticket, found)
     assert Build.objects.count() == 2
     assert OutboxEntry.objects.count() == 1

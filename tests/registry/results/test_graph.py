@@ -46,6 +46,7 @@ def test_facts_come_back_as_they_were_stored(revision: Revision, ticket: JobTick
 
 
 def test_search_hears_of_a_new_graph(revision: Revision, ticket: JobTicket) -> None:
+    OutboxEntry.objects.all().delete()
     store(ticket)
     assert OutboxEntry.objects.get().mlmodel_uuid == revision.mlmodel.uuid
 
