@@ -164,8 +164,8 @@ def test_experience_with_this_network_comes_first_however_old(
     same = replace(make_experience(1), network=floor.graph.graph_hash, target="x86-64-avx2")
     remember(same, name="carol/copy")
     remember(make_experience(2))
-    found = [(each.network, each.target) for each in store(floor).experience()]
-    assert found == [(same.network, "x86-64-avx2"), (f"{2:064x}", "x86-64-avx512")]
+    networks = [(each.network, each.target) for each in store(floor).experience()]
+    assert networks == [(same.network, "x86-64-avx2"), (f"{2:064x}", "x86-64-avx512")]
 
 
 def test_experience_of_other_targets_is_of_real_machines() -> None:

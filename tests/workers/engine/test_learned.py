@@ -79,8 +79,8 @@ def test_what_was_fast_for_this_network_on_the_nearest_target_is_tried_first() -
         replace(each, features=frozenset({"neon"}))
         for each in experience(7, lambda _: 0.5, [here, far], target="other")
     ]
-    known = replace(problem([*many(6), *near, *other]), network="network 7")
-    strategy = Learned(known)
+    same = replace(problem([*many(6), *near, *other]), network="network 7")
+    strategy = Learned(same)
     _, first, second = (strategy.ask() for _ in range(3))
     assert first is not None
     assert second is not None
@@ -88,7 +88,7 @@ def test_what_was_fast_for_this_network_on_the_nearest_target_is_tried_first() -
     assert first.predicted_ratio == pytest.approx(0.7)
     assert second.proposed_by == "portfolio"
     # Of another network, they are not.
-    strangers = searched(Learned(replace(known, network="network 8")), cost, 3)
+    strangers = searched(Learned(replace(same, network="network 8")), cost, 3)
     assert "kin" not in [trial.proposed_by for trial in strangers]
 
 
