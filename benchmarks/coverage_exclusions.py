@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_ML = "ai.onnx.ml::"
+from workers.backends.space import ML_DOMAIN
+
+_ML = f"{ML_DOMAIN}::"
 
 
 @dataclass(frozen=True, slots=True)

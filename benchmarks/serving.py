@@ -130,6 +130,9 @@ def search_and_measure(
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
         LocalDevice(request, setup.backends, Path(scratch), counters_of(setup.target)) as device,
     ):
+        # As a hub does: what cannot build the network costs no trial.
+        usable = tuple(name for name in request.backends if not device.fault_of(name))
+        request = replace(request, backends=usable)
         served = search(request, setup, device, store, SystemClock(), _Progress(name))
     return {**served, "seconds": perf_counter() - started}
 

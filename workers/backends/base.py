@@ -11,6 +11,7 @@ from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.precisions import Tolerance
 from hpcfair.runtimes import registry as runtimes
 from workers.backends import registry
+from workers.backends.space import is_ml
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
@@ -47,12 +48,15 @@ class BaseBackend(ABC):
         name: Key in the table of backends, and name of the runtime that opens the artefacts.
         packages: Distributions that shape the artefacts; their versions are the toolchain.
         no_profile: Why builds cannot be profiled; used where :meth:`profile` is not overridden.
+        reads_ml: Whether it reads operators of the domain ``ai.onnx.ml``, such as ensembles of
+            trees and labels of classifiers.
         programs, opening, has_code: See :class:`~workers.engine.ports.Backend`.
     """
 
     name: str
     packages: tuple[str, ...] = ()
     no_profile: str = "this backend has no profiler"
+    reads_ml: bool = True
     programs: bool = False
     opening: frozenset[str] = frozenset()
     has_code: bool = False
@@ -87,8 +91,11 @@ class BaseBackend(ABC):
         """See :meth:`workers.engine.ports.Backend.reads_normal_form`; every build by default."""
         return True
 
-    def require(self, network: Network, target: TargetSpec) -> None:  # noqa: ARG002
+    def require(self, network: Network, target: TargetSpec) -> None:
         """See :meth:`workers.engine.ports.Backend.require`; imports the runtime by default."""
+        unread = sorted(filter(is_ml, network.operators)) if not self.reads_ml else []
+        if unread:
+            raise BackendUnavailable(f"Backend {self.name} does not read {', '.join(unread)}.")
         self.probe(target)
         try:
             runtimes.runtime_of(self.name)

@@ -11,6 +11,9 @@ QUANTISED = frozenset(
     }
 )
 
+#: Domain of operators of classical machine learning, as inspection counts them.
+ML_DOMAIN = "ai.onnx.ml"
+
 _UPSAMPLING = ("ConvTranspose", "Resize", "Upsample")
 
 
@@ -31,6 +34,11 @@ def takes_float32(network: Network) -> bool:
         if spec.dtype.startswith(("float", "bfloat", "double"))
     }
     return floats <= {"float32"}
+
+
+def is_ml(operator: str) -> bool:
+    """Whether an operator is one of classical machine learning."""
+    return operator.startswith(f"{ML_DOMAIN}::")
 
 
 def may_shuffle_channels(network: Network) -> bool:
@@ -58,10 +66,12 @@ def _computed_pads(network: Network) -> int:
 
 
 def attends(network: Network) -> bool:
-    """Whether the network has attention, which multiplies twice around a softmax."""
+    """Whether the network has attention, which multiplies twice around a softmax, once with a
+    transposed matrix. A classifier of several layers ends in a softmax, too."""
     operators = network.operators
     products = operators.get("MatMul", 0) + operators.get("Einsum", 0)
-    return "Attention" in operators or ("Softmax" in operators and products > 1)
+    transposes = bool(operators.keys() & {"Transpose", "Einsum"})
+    return "Attention" in operators or ("Softmax" in operators and products > 1 and transposes)
 
 
 def has_open_dimensions(network: Network) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hpcfair.decoder import DecoderInputs
 from hpcfair.tickets import GraphFacts, JobTicket
+from workers.backends.space import ML_DOMAIN, is_ml
 from workers.device.ports import Hub
 from workers.engine.types import AlternativeFormat, Network, tensor_specs
 
@@ -24,8 +25,10 @@ def formats_of(graph: GraphFacts) -> set[str]:
 
 
 def kind_of(graph: GraphFacts) -> set[str]:
-    """Facts of a network by which backends refuse it: its formats, and whether it is a decoder."""
-    return formats_of(graph) | ({"decoder"} if is_decoder(graph) else set())
+    """Facts of a network by which backends refuse it: its formats, whether it is a decoder, and
+    whether it has operators of classical machine learning."""
+    facts = {"decoder": is_decoder(graph), ML_DOMAIN: any(map(is_ml, graph.operators))}
+    return formats_of(graph) | {name for name, holds in facts.items() if holds}
 
 
 def is_decoder(graph: GraphFacts) -> bool:

@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from hpcfair.measurement.rounds import InterleavedPair
+from hpcfair.measurement.rounds import WARM_S, InterleavedPair
 from hpcfair.measurement.types import Side, Timing
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.contention import Load, read_load
@@ -14,8 +14,8 @@ from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.ports import RunningSession
 from workers.engine.rounds import Rounds, StopRule
 
-#: A candidate whose first runs take this many times as long as it may is pruned at once. The very
-#: first run may include one-off costs, so the fastest of a few counts.
+#: A candidate whose first runs take this many times as long as it may is pruned at once. The first
+#: runs may include one-off costs, so the fastest of a few counts.
 FIRST_RUNS_FACTOR, _FIRST_RUNS = 3.0, 3
 
 
@@ -115,7 +115,9 @@ def prune_by_first_runs(
     reference.rest()
     first = candidate.time(1, 0)
     if min(first.samples_ns) > limit_ns:
-        first = candidate.time(_FIRST_RUNS - 1, 0)
+        # Caches, branch predictors and threads of a network of microseconds need many runs.
+        warmup = int(WARM_S * 1e9 / max(*first.samples_ns, 1))
+        first = candidate.time(_FIRST_RUNS - 1, warmup)
         rounds.is_pruned = min(first.samples_ns) > limit_ns
     if rounds.is_pruned:
         rounds.add(0, [("baseline", expected), ("candidate", first)])

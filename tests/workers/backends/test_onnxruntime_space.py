@@ -95,6 +95,8 @@ def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
             {"Conv": 1, "Concat": 1, "MatMul": 24, "Softmax": 4, "Transpose": 9, "Reshape": 12},
             True,
         ),
+        # A classifier of scikit-learn.
+        ({"MatMul": 3, "Add": 3, "Relu": 2, "Softmax": 1}, False),
         # A shape that the network computes.
         ({"Conv": 20, "Shape": 1, "Concat": 1, "Reshape": 1}, False),
     ],
@@ -107,6 +109,13 @@ def test_rewrites_are_offered_where_operators_allow_one(
 ) -> None:
     network = replace(network_of(networks.residual_cnn, tmp_path), operators=operators)
     assert ("rewritten" in values(network, X86, "artefact")) == is_rewritten
+
+
+def test_what_takes_long_to_build_is_tried_later(tmp_path: Path) -> None:
+    network = network_of(networks.transformer, tmp_path)
+    order = [(each["precision"], each.get("artefact")) for each in space_of(network, X86).promising]
+    exact, quantised = order.index(("float32", "rewritten")), order.index(("int8-static", None))
+    assert exact < quantised
 
 
 def test_sums_of_attention_are_tried_in_float_first(tmp_path: Path) -> None:

@@ -75,6 +75,13 @@ def test_networks_that_may_shuffle_channels_are_rewritten_first(tmp_path: Path) 
     assert (first["artefact"], first["precision"]) == ("rewritten", "int8")
 
 
+def test_what_takes_long_to_build_is_tried_later(tmp_path: Path) -> None:
+    cnn = networks.write(networks.residual_cnn(), tmp_path / "model")
+    target = replace(X86, features=frozenset({"avx512_bf16"}))
+    order = [each["precision"] for each in space_of(cnn, target).promising]
+    assert order[:4] == ["bfloat16", "float32", "int8", "mixed"]
+
+
 def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: Path) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model")
     assert values(mlp, X86, "shapes") == ("dynamic", "static")

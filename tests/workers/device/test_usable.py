@@ -10,8 +10,11 @@ from tests.programs import needs
 from tests.workers.engine.odd_backends import HomelessBackend
 from workers.backends.fake.backend import FakeBackend
 from workers.backends.litert.backend import LiteRtBackend
+from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.backends.openvino.backend import OpenVinoBackend
 from workers.backends.registry import available
 from workers.backends.torch.backend import TorchBackend
+from workers.backends.tvm.backend import TvmBackend
 from workers.device import usable
 from workers.engine.errors import BackendUnavailable
 from workers.engine.local import LocalDevice
@@ -82,3 +85,11 @@ def test_without_its_converter_litert_takes_no_pytorch_program(
         LiteRtBackend().require(replace(network, alternatives=(program,)), target)
     published = replace(program, format="tflite")
     LiteRtBackend().require(replace(network, alternatives=(program, published)), target)
+
+
+@pytest.mark.parametrize("backend", [OpenVinoBackend(), TvmBackend()], ids=lambda each: each.name)
+def test_what_does_not_read_trees_is_left_out(network: Network, backend: Backend) -> None:
+    trees = replace(network, operators={"Cast": 1, "ai.onnx.ml::TreeEnsembleClassifier": 1})
+    with pytest.raises(BackendUnavailable, match="TreeEnsembleClassifier"):
+        backend.require(trees, this_machine("processor").spec)
+    assert OnnxRuntimeBackend().reads_ml

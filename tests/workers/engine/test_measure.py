@@ -12,7 +12,7 @@ from workers.backends.fake.backend import FakeBackend
 from workers.backends.fake.kernels import latency_s
 from workers.engine.contention import Load, contention_share, read_load, stall_share, stolen_share
 from workers.engine.errors import BaselineFailed, CandidateFailed
-from workers.engine.measure import measure_into
+from workers.engine.measure import measure_into, prune_by_first_runs
 from workers.engine.rounds import EXTENSION, PRUNE_ROUNDS, Rounds, StopRule
 from workers.engine.spent import Spent
 from workers.engine.trials import Measurement
@@ -123,6 +123,33 @@ def test_a_tiny_network_is_warm_before_its_few_timed_runs(
     monkeypatch.setattr(candidate, "time", time)
     measure(start(DEFAULT), candidate, clock)
     assert min(warm[1:]) * 1e-5 >= 0.9 * WARM_S
+
+
+@pytest.mark.parametrize(("latency_s", "is_slow"), [(1e-5, False), (1e-3, True)])
+def test_a_tiny_network_is_not_pruned_by_its_cold_runs(
+    start: Opener,
+    clock: VirtualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    latency_s: float,
+    *,
+    is_slow: bool,
+) -> None:
+    monkeypatch.setattr("workers.testing.simulation.latency_s", lambda _options: 1e-5)
+    baseline, candidate = start(DEFAULT), start(FAST)
+    done = 0
+
+    def time(runs: int, warmup: int) -> Timing:
+        nonlocal done
+        numbers = range(done + warmup, done + warmup + runs)
+        done += warmup + runs
+        return Timing(tuple(int(1e9 * (latency_s if at > 5 else 2e-4)) for at in numbers))
+
+    monkeypatch.setattr(candidate, "time", time)
+    rounds = Rounds()
+    rule = StopRule(0.03, 4.0, hopeless_above=1.0)
+    assert prune_by_first_runs(rounds, baseline, candidate, rule, clock) == is_slow
+    assert rounds.is_pruned == is_slow
+    assert done < 200
 
 
 def test_sides_alternate_when_the_other_has_come_to_rest_and_after_untimed_runs(

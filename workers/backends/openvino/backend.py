@@ -20,6 +20,7 @@ class OpenVinoBackend(BaseBackend):
 
     name = "openvino"
     packages = ("openvino", "nncf")
+    reads_ml = False
     opening = frozenset({"threads", "pinning", "shapes"})
 
     def require(self, network: Network, target: TargetSpec) -> None:

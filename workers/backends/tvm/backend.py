@@ -28,6 +28,7 @@ class BaseTvmBackend(BaseBackend):
 
     name = "tvm"
     packages = ("apache-tvm", "apache-tvm-ffi", "onnx")
+    reads_ml = False
     programs = True
     opening = frozenset({"threads"})
     has_code = True
