@@ -10,8 +10,10 @@ from typing import Any
 from benchmarks.report import say
 from hpcfair.precisions import TOLERANCES
 from workers.engine.clock import Clock
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import InfrastructureFailed, ReferenceFailed
-from workers.engine.offline.explore import NotMeasured, measure_offline
+from workers.engine.offline.errors import NotMeasured
+from workers.engine.offline.explore import OFFLINE_SHARE, measure_offline
 from workers.engine.ports import Backend, Device, Progress
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
@@ -27,13 +29,20 @@ def offline_build(
     clock: Clock,
     progress: Progress,
     result: SearchResult,
-    seconds: float,
+    search_s: float,
 ) -> dict[str, Any] | None:
     """The exact build that a user of the scenario gets, as an entry of ``classes``; ``None`` if the
-    throughput cannot be measured within ``seconds``."""
+    throughput cannot be measured in the time that a hub takes after a search of ``search_s``
+    seconds."""
     try:
         offline = measure_offline(
-            request, backends, device, result, seconds, clock=clock, progress=progress
+            request,
+            backends,
+            device,
+            result,
+            OFFLINE_SHARE * search_s,
+            clock=clock,
+            progress=progress,
         )
     except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
         say(f"offline: {error}")
@@ -62,5 +71,19 @@ def offline_build(
         "rounds": len(measured.blocks),
         "quality": measured.quality,
         "protocol": measured.protocol,
-        "not_proved": [each.trial.candidate.as_dict() for each in exact if each not in proved],
+        "not_proved": [_not_proved(each) for each in exact if each not in proved],
+    }
+
+
+def _not_proved(confirmed: ConfirmedResult) -> dict[str, Any]:
+    """A build whose gain was not proved, with what was measured of it."""
+    measured = confirmed.measurement
+    return {
+        **confirmed.trial.candidate.as_dict(),
+        "speedup": 1 / measured.ratio.value,
+        "low": 1 / measured.ratio.high,
+        "high": 1 / measured.ratio.low,
+        "verdict": measured.verdict,
+        "rounds": len(measured.blocks),
+        "sweep": measured.protocol["sweep"],
     }

@@ -10,16 +10,16 @@ from workers.device.ports import Hub, JobDevice
 from workers.device.publish import build_columns, origin_of
 from workers.engine.errors import InfrastructureFailed, ReferenceFailed
 from workers.engine.offline.configuration import OfflineMeasurement
-from workers.engine.offline.explore import NotMeasured, OfflineResult, measure_offline
+from workers.engine.offline.errors import NotMeasured
+from workers.engine.offline.explore import OFFLINE_SHARE, OfflineResult, measure_offline
 from workers.engine.ports import Backend
 from workers.engine.records import bench_record
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 
-#: Seconds of a search from which the throughput is measured as well, and the share of them that it
-#: takes in addition.
-_FROM_S, _SHARE = 30.0, 0.5
+#: Seconds of a search from which the throughput is measured as well.
+_FROM_S = 30.0
 _MAX_NOTE = 500
 
 
@@ -46,7 +46,7 @@ def publish_throughput(
         return summary
     try:
         offline = measure_offline(
-            search, backends, device, result, _SHARE * search_s, progress=hub.progress
+            search, backends, device, result, OFFLINE_SHARE * search_s, progress=hub.progress
         )
     except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
         hub.write("note", message=f"offline: {error}"[:_MAX_NOTE])

@@ -27,8 +27,9 @@ def brief(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(tune, "backends_of", served)
     monkeypatch.setattr(throughput, "_FROM_S", 1.0)
-    monkeypatch.setattr(throughput, "_SHARE", 10.0)
-    monkeypatch.setattr(configuration, "_PROCESSES", 1)
+    monkeypatch.setattr(throughput, "OFFLINE_SHARE", 10.0)
+    monkeypatch.setattr(configuration, "_FEWEST_PROCESSES", 1)
+    monkeypatch.setattr(configuration, "_MOST_PROCESSES", 1)
     monkeypatch.setattr(configuration, "_ROUNDS", 1)
     monkeypatch.setattr(sweep, "_LEAST_S", 0.001)
 

@@ -18,8 +18,10 @@ from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.types import SampleQuery
 
-#: Fresh processes of each side, and rounds in each.
-_PROCESSES, _ROUNDS = 3, 3
+#: Fresh processes of each side: at least, and at most.
+_FEWEST_PROCESSES, _MOST_PROCESSES = 3, 8
+#: Rounds in each process.
+_ROUNDS = 3
 #: Relative half-width of the ratio's interval at which a process stops.
 _HALF_WIDTH = 0.01
 #: Queries of a session before its first round.
@@ -63,17 +65,23 @@ def measure_configuration(
 ) -> OfflineMeasurement:
     """Measure a configuration against the baseline at its best batch, on equal queries.
 
-    ``seconds`` caps all processes together; each has a round or more in any case.
+    The duration of the first processes alone decides how many follow within ``seconds``, never
+    their ratio: the interval of the ratio would not hold for a number that depends on it. The
+    least number of processes runs in any case.
 
     Raises CandidateFailed, WrongOutput: it does not run, or its outputs are beyond the limits of
     its class; BaselineFailed.
     """
     ours, theirs = configuration.point, baseline.point
     samples = sweep.samples(ours.batch * ours.streams, theirs.batch, per_s=theirs.throughput_per_s)
-    rule = StopRule(_HALF_WIDTH, max(seconds, 0.0) / _PROCESSES, rounds=_ROUNDS)
+    rule = StopRule(_HALF_WIDTH, max(seconds, 0.0) / _FEWEST_PROCESSES, rounds=_ROUNDS)
     rounds = Rounds(counters=context.device.counters)
     checked: OutputCheck | None = None
-    for process in range(_PROCESSES):
+    started = context.clock.monotonic()
+    for process in range(_MOST_PROCESSES):
+        elapsed_s = context.clock.monotonic() - started
+        if process >= _FEWEST_PROCESSES and elapsed_s * (process + 1) / process > seconds:
+            break
         with ExitStack() as stack:
             candidate = _open(context, rows, configuration, "candidate", stack)
             candidate.query(sweep.query(samples, ours.batch, ours.streams))
@@ -128,10 +136,11 @@ def _protocol(
 def _check(
     context: EvaluationContext, rows: QueryRows, session: QuerySession, tolerance: Tolerance
 ) -> OutputCheck:
-    """Check a build run by run, as in a search, and on a query."""
+    """Check a build on a query, and run by run, as in a search. The query comes first: runtimes
+    that compile a network for few shapes only must have its batch among them."""
+    rows.require(session.answer(), tolerance, context.baseline_deviation)
     checked = context.compare(session)
     context.require(checked, tolerance)
-    rows.require(session.answer(), tolerance, context.baseline_deviation)
     return checked
 
 

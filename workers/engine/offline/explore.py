@@ -3,16 +3,16 @@
 ::
 
     baseline         the runtime's defaults, with each batch; its best batch is the baseline
-    candidates       the defaults and the best builds, each opened as it is and for a stream on each
-                     core, with few batches
-    configurations   of each tolerance class the fastest one, in rounds with the baseline, in fresh
-                     processes, on queries of one size
+    screening        the defaults and the best builds, each opened for a stream on each core and as
+                     it is, with few batches
+    configurations   of each tolerance class the fastest one that is proved, in rounds with the
+                     baseline, in fresh processes, on queries of one size
 
-The candidates share half of the time; the rounds get the rest.
+The screening gets half of the time, of which most is for exact builds; the rounds get the rest, of
+which each class gets half of what is left.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hpcfair.precisions import TOLERANCES, Tolerance
@@ -24,23 +24,23 @@ from workers.engine.offline.configuration import (
     OfflineMeasurement,
     measure_configuration,
 )
-from workers.engine.offline.ports import QuerySession
+from workers.engine.offline.errors import NotMeasured
 from workers.engine.offline.rows import QueryRows, rows_of, whole_input
-from workers.engine.offline.subjects import Subject, Variant, subjects_of, variants_of
-from workers.engine.offline.sweep import BatchSweep, ThroughputPoint, chosen
+from workers.engine.offline.screening import Screening, fastest_of
+from workers.engine.offline.subjects import Subject, subjects_of
+from workers.engine.offline.sweep import BatchSweep
 from workers.engine.ports import Backend, Device, PhaseTime, Progress, no_progress
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
-from workers.engine.types import BuildResult
 
-#: Share of the time that the candidates get, and the least gain of a configuration.
-_EXPLORED, _LEAST_GAIN = 0.5, 1.02
+#: Time that the throughput gets after a search, in relation to the time of the search.
+OFFLINE_SHARE = 1.0
+#: Share of this time after which the screening ends: of exact builds, and of all.
+_EXACT_SCREENED, _SCREENED = 0.35, 0.5
+#: Share of the time left that the rounds of a class get, unless it is the last one.
+_OF_CLASS = 0.5
 #: Samples of a complete measurement of the baseline and one candidate, in all batches.
 _LEAST_SAMPLES = 400
-
-
-class NotMeasured(Exception):
-    """The throughput is not measured; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,95 +121,79 @@ class _Explorer:
 
     def explore(self, subjects: Sequence[Subject]) -> OfflineResult:
         """See :func:`measure_offline`."""
-        context = self._context
-        context.close()
-        own = Variant(subjects[0].trial, context.baseline_build, "one")
-        self._report("the defaults", 0)
+        self._context.close()
+        screening = Screening(self._context, self._backends, self._rows, self._sweep, self._report)
         try:
-            with self._opened(own, "baseline") as session:
-                points = self._sweep.of_baseline(session)
+            baseline = screening.baseline(subjects[0])
         except CandidateFailed as error:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
-        best = chosen(points)
-        baseline = OfflineConfiguration(own, best, tuple(points))
-        configurations = self._candidates(subjects, best)
+        screened = screening.configurations(subjects, baseline, self._deadline)
+        defaults_per_s = baseline.point.throughput_per_s
+        by_class = [fastest_of(screened, each, defaults_per_s) for each in TOLERANCES]
+        by_class = [fastest for fastest in by_class if fastest]
         measurements: list[OfflineMeasurement] = []
-        for tolerance in TOLERANCES:
-            configuration = _fastest(configurations, tolerance, best.throughput_per_s)
-            if configuration is not None:
-                measured = self._measured(baseline, configuration, len(measurements) + 1)
-                measurements += [measured] if measured else []
-        again = self._measured(baseline, baseline, len(measurements) + 1)
+        for number, fastest in enumerate(by_class, 1):
+            is_last = number == len(by_class)
+            share = 1.0 if is_last else _OF_CLASS
+            measured = self._best(baseline, fastest, share * self._left_s, number)
+            measurements += [measured] if measured else []
+        again = self._measured(baseline, baseline, len(by_class) + 1, 0.0)
         if again is None:
             raise NotMeasured("the defaults give other outputs in batches")
         return OfflineResult(again, tuple(measurements), self._rows)
 
-    def _candidates(
-        self, subjects: Sequence[Subject], best: ThroughputPoint
-    ) -> list[OfflineConfiguration]:
-        """The best points of all variants that there was time for."""
-        configurations: list[OfflineConfiguration] = []
-        for variant in self._variants(subjects):
-            # The defaults as they are were measured as the baseline.
-            if variant.streams == "one" and variant.trial is subjects[0].trial:
-                continue
-            self._report(variant.candidate(best.batch).name, len(configurations))
-            count = self._cores if variant.streams == "cores" else 1
-            try:
-                with self._opened(variant, "candidate") as session:
-                    points = self._sweep.of_candidate(
-                        session, count, best.throughput_per_s, self._end_s(_EXPLORED)
-                    )
-            except CandidateFailed as error:
-                self._report(f"{variant.trial.candidate.name} failed: {error}", len(configurations))
-                continue
-            configurations.append(OfflineConfiguration(variant, chosen(points), tuple(points)))
-        return configurations
-
-    def _variants(self, subjects: Sequence[Subject]) -> Iterator[Variant]:
-        for subject in subjects:
-            if self._context.clock.monotonic() > self._end_s(_EXPLORED):
-                return
-            candidate = subject.trial.candidate
-            build = subject.build or self._built(subject)
-            if build is not None and build.directory is not None:
-                backend = self._backends[candidate.backend]
-                yield from variants_of(subject.trial, build, backend, self._cores)
-
-    def _built(self, subject: Subject) -> BuildResult | None:
-        candidate = subject.trial.candidate
-        build = self._context.device.build(candidate.backend, candidate.options)
-        return build if build.outcome == "measured" else None
+    def _best(
+        self,
+        baseline: OfflineConfiguration,
+        fastest: Sequence[OfflineConfiguration],
+        seconds: float,
+        number: int,
+    ) -> OfflineMeasurement | None:
+        """The first build of a class that is proved to be faster than the defaults, else the first
+        that runs; another one follows as long as ``seconds`` are left."""
+        end_s = self._context.clock.monotonic() + seconds
+        first: OfflineMeasurement | None = None
+        for rank, configuration in enumerate(fastest):
+            left_s = end_s - self._context.clock.monotonic()
+            if first is not None and left_s <= 0:
+                break
+            own_s = left_s / (len(fastest) - rank)
+            measured = self._measured(baseline, configuration, number, own_s)
+            if measured is not None and measured.confirmed.measurement.verdict == "faster":
+                return measured
+            first = first or measured
+        return first
 
     def _measured(
-        self, baseline: OfflineConfiguration, configuration: OfflineConfiguration, number: int
+        self,
+        baseline: OfflineConfiguration,
+        configuration: OfflineConfiguration,
+        number: int,
+        seconds: float,
     ) -> OfflineMeasurement | None:
         """The measurement of a configuration; ``None`` if it fails."""
-        self._report(f"measuring {configuration.variant.trial.candidate.name}", number)
-        left_s = self._end_s() - self._context.clock.monotonic()
+        name = configuration.variant.candidate(configuration.point.batch).name
+        self._report(f"measuring {name}", number)
         try:
             return measure_configuration(
-                self._context, self._rows, self._sweep, baseline, configuration, left_s
+                self._context, self._rows, self._sweep, baseline, configuration, seconds
             )
         except (CandidateFailed, WrongOutput) as error:
-            self._report(f"{configuration.variant.trial.candidate.name} failed: {error}", number)
+            self._report(f"{name} failed: {error}", number)
             return None
         except BaselineFailed as error:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
         finally:
             self._context.close()
 
-    @contextmanager
-    def _opened(self, variant: Variant, role: str) -> Iterator[QuerySession]:
-        backend = variant.trial.candidate.backend
-        device, rows = self._context.device, self._rows.inputs
-        with closing(device.open(backend, variant.build, role, rows)) as session:
-            if not isinstance(session, QuerySession):
-                raise NotMeasured("this device computes one sample at a time")
-            yield session
+    @property
+    def _left_s(self) -> float:
+        """Seconds of the budget that are left."""
+        return self._started_s + self._seconds - self._context.clock.monotonic()
 
-    def _end_s(self, share: float = 1.0) -> float:
-        """Time of the clock at which a share of the budget is used."""
+    def _deadline(self, tolerance: Tolerance) -> float:
+        """Time of the clock at which the screening of a class ends."""
+        share = _EXACT_SCREENED if tolerance == TOLERANCES[0] else _SCREENED
         return self._started_s + share * self._seconds
 
     def _report(self, message: str, done: int) -> None:
@@ -218,15 +202,3 @@ class _Explorer:
         time = PhaseTime(before_s - self._started_s, self._seconds)
         self._progress("offline", done, None, message, time)
         self._started_s += self._context.clock.monotonic() - before_s
-
-
-def _fastest(
-    configurations: Sequence[OfflineConfiguration], tolerance: Tolerance, baseline: float
-) -> OfflineConfiguration | None:
-    """The fastest of a class, unless the defaults or a stricter class are practically as fast."""
-    stricter = TOLERANCES[: TOLERANCES.index(tolerance)]
-    rivals = [each.point.throughput_per_s for each in configurations if each.tolerance in stricter]
-    of_class = [each for each in configurations if each.tolerance == tolerance]
-    best = max(of_class, key=lambda each: each.point.throughput_per_s, default=None)
-    limit = _LEAST_GAIN * max(baseline, *rivals) if rivals else _LEAST_GAIN * baseline
-    return best if best is not None and best.point.throughput_per_s > limit else None

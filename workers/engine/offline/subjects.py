@@ -35,39 +35,47 @@ class Variant:
 
     def candidate(self, batch: int) -> Candidate:
         """The configuration, with what it is opened with in place of the options of the build."""
-        options = self.trial.candidate.options
         opened_with = self.build.runtime_options
-        if opened_with != (self.trial.build or self.build).runtime_options:
-            # "default" says that no option is set.
-            options = {name: value for name, value in options.items() if name != "default"}
-            options |= opened_with
+        replaced = (self.trial.build or self.build).runtime_options.keys() - opened_with.keys()
+        options = self.trial.candidate.options.items()
+        others = {name: value for name, value in options if name not in replaced}
+        changed = opened_with if self.is_opened_otherwise else {}
         execution = Execution(batch, self.streams)
-        return Candidate(self.trial.candidate.backend, {**options, **execution.to_json()})
+        return Candidate(self.trial.candidate.backend, {**others, **changed, **execution.to_json()})
+
+    @property
+    def is_opened_otherwise(self) -> bool:
+        """Whether it is opened with other options than the search opened it with."""
+        return self.build.runtime_options != (self.trial.build or self.build).runtime_options
 
 
 def subjects_of(result: SearchResult, backends: Mapping[str, Backend]) -> list[Subject]:
-    """The defaults, the best confirmed builds of each class, strictest first, and the best exact
-    trial of each other backend that does not start a compiler."""
+    """The defaults, and the best confirmed builds of each class, strictest first. The best exact
+    trial of each other backend that does not start a compiler follows the best exact build: another
+    backend differs more from it than its own second build does."""
     confirmed = sorted(result.confirmed_results, key=lambda each: each.measurement.ratio.value)
     subjects = [Subject(result.baseline.trial, result.baseline.build)]
     for tolerance in TOLERANCES:
         of_class = [each for each in confirmed if each.build.tolerance == tolerance]
-        subjects += [Subject(each.trial, each.build) for each in of_class[:_PER_CLASS]]
+        own = [Subject(each.trial, each.build) for each in of_class[:_PER_CLASS]]
+        others: list[Subject] = []
         if tolerance == TOLERANCES[0]:
-            names = {subject.trial.candidate.backend for subject in subjects[1:]}
-            subjects += list(_others(result, backends, names))
+            names = {subject.trial.candidate.backend for subject in own}
+            others = list(_others(result, backends, names))
+        subjects += [*own[:1], *others, *own[1:]]
     return subjects
 
 
 def variants_of(trial: Trial, build: BuildResult, backend: Backend, cores: int) -> list[Variant]:
-    """How a build may be opened: as it is, and for a stream on each core."""
-    variants = [Variant(trial, build, "one")]
+    """How a build may be opened: for a stream on each core, which is mostly faster, and as it
+    is."""
+    variants: list[Variant] = []
     if cores > 1 and isinstance(backend, ParallelBackend):
         variants += [
             Variant(trial, replace(build, runtime_options=options), "cores")
             for options in backend.parallel(build.runtime_options)
         ]
-    return variants
+    return [*variants, Variant(trial, build, "one")]
 
 
 def _others(

@@ -20,7 +20,8 @@ _MORE_RUNS, _MORE_S = 2, 0.5
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
 #: for the first four shapes.
 _COARSE = (1, 8, 32)
-#: Share of the best throughput so far below which a build is given up after its first batches.
+#: Share of the baseline's throughput with the same batches below which a build is given up after
+#: its first two.
 _HOPELESS = 0.6
 #: The smallest batch within this share of the best throughput is used: it returns sooner.
 _EQUAL = 0.98
@@ -67,16 +68,27 @@ class BatchSweep:
         return points
 
     def of_candidate(
-        self, session: QuerySession, streams: int, best: float, deadline: float
+        self,
+        session: QuerySession,
+        streams: int,
+        baseline: Sequence[ThroughputPoint],
+        deadline: float,
     ) -> list[ThroughputPoint]:
-        """Points of a build, as long as they may reach the throughput ``best`` and the clock is
-        before ``deadline``."""
+        """Points of a build, as long as it may be faster than the baseline and the clock is before
+        ``deadline``.
+
+        Equal batches are compared. The throughput of a small network grows with the batch by
+        factors, so that its first batches say nothing about the best of the baseline.
+        """
+        rivals = {point.batch: point.throughput_per_s for point in baseline}
         points: list[ThroughputPoint] = []
         for batch in (each for each in _COARSE if each in self.batches):
             points.append(self._point(session, "candidate", batch, streams))
             if self._clock.monotonic() > deadline:
                 return points
-            if points[1:] and chosen(points).throughput_per_s < _HOPELESS * best:
+            if points[1:] and all(
+                point.throughput_per_s < _HOPELESS * rivals[point.batch] for point in points
+            ):
                 return points
         neighbour = 2 * chosen(points).batch
         if neighbour in self.batches:

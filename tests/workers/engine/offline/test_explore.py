@@ -1,0 +1,142 @@
+"""From the builds of a search to the one of the highest throughput, on a simulated machine."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.workers.engine.cast import NETWORK, TARGET
+from tests.workers.engine.searching import a_request
+from workers.engine.offline.configuration import OfflineConfiguration
+from workers.engine.offline.explore import OfflineResult, measure_offline
+from workers.engine.offline.screening import fastest_of
+from workers.engine.offline.subjects import Variant, subjects_of, variants_of
+from workers.engine.offline.sweep import ThroughputPoint
+from workers.engine.ports import Backend, PhaseTime
+from workers.engine.search_result import SearchResult
+from workers.engine.trial_store import MemoryTrialStore
+from workers.engine.trials import Trial
+from workers.engine.tune import tune
+from workers.engine.types import BuildResult, Candidate, TensorSpec
+from workers.testing.simulation import Noise, VirtualClock
+
+from .queries import QueryDevice, StreamedBackend
+
+BACKENDS: Mapping[str, Backend] = {"fake": StreamedBackend()}
+#: Its samples are whole inputs: the fake kernels mix rows.
+FIXED = replace(
+    NETWORK,
+    inputs=(TensorSpec("x", "float32", (1, 8)),),
+    outputs=(TensorSpec("scores", "float32", (1, 10)),),
+)
+REQUEST = replace(a_request(), network=FIXED)
+
+
+@pytest.fixture
+def device() -> Iterator[QueryDevice]:
+    noise = Noise(run=0.01, process=0.0, drift=0.0)
+    backends = {"fake": StreamedBackend()}
+    with QueryDevice(backends, FIXED, TARGET, VirtualClock(), noise) as opened:
+        opened.per_s = {"baseline": 1000.0, "one": 1000.0, "streams": 1500.0}
+        yield opened
+
+
+@pytest.fixture
+def result(device: QueryDevice) -> SearchResult:
+    return tune(REQUEST, BACKENDS, device, MemoryTrialStore(), clock=device.clock)
+
+
+def measured(device: QueryDevice, result: SearchResult, seconds: float) -> OfflineResult:
+    def progress(
+        phase: str,
+        done: int,
+        total: int | None,
+        message: str,
+        phase_time: PhaseTime | None = None,
+    ) -> None:
+        device.is_measuring = message.startswith("measuring")
+
+    return measure_offline(
+        REQUEST, BACKENDS, device, result, seconds, clock=device.clock, progress=progress
+    )
+
+
+def test_streams_are_proved_where_they_are_faster(
+    device: QueryDevice, result: SearchResult
+) -> None:
+    offline = measured(device, result, 60.0)
+    exact = offline.configurations[0]
+    assert exact.execution.streams == "cores"
+    assert exact.confirmed.measurement.verdict == "faster"
+    assert 1 / exact.confirmed.measurement.ratio.value == pytest.approx(1.5, rel=0.05)
+    # The hint replaces the threads, which the runtime would refuse beside it.
+    options = exact.confirmed.trial.candidate.options
+    assert options["hint"] == "throughput"
+    assert "threads" not in options
+    assert offline.baseline.confirmed.measurement.verdict != "faster"
+
+
+def test_after_a_build_that_fails_the_next_is_measured(
+    device: QueryDevice, result: SearchResult
+) -> None:
+    device.crashes = 1
+    exact = measured(device, result, 60.0).configurations[0]
+    assert device.crashes == 0
+    assert exact.confirmed.measurement.verdict == "faster"
+
+
+def test_without_a_gain_the_defaults_are_left(device: QueryDevice, result: SearchResult) -> None:
+    device.per_s["streams"] = 900.0
+    offline = measured(device, result, 60.0)
+    assert offline.configurations == ()
+    assert offline.baseline.execution.streams == "one"
+
+
+@pytest.mark.parametrize(("seconds", "processes"), [(2.0, 3), (4000.0, 8)])
+def test_the_time_decides_how_many_processes_measure_a_build(
+    device: QueryDevice, result: SearchResult, seconds: float, processes: int
+) -> None:
+    exact = measured(device, result, seconds).configurations[0]
+    assert {block.process for block in exact.confirmed.measurement.blocks} == {*range(processes)}
+
+
+def test_the_second_build_of_a_backend_comes_after_other_backends(result: SearchResult) -> None:
+    exact = next(each for each in result.confirmed_results if each.build.tolerance == "exact")
+    second = replace(exact, trial=replace(exact.trial, candidate=Candidate("fake", {"second": 1})))
+    other = replace(
+        exact.trial,
+        candidate=Candidate("other", {}),
+        build=replace(exact.build, tolerance="exact"),
+    )
+    changed = replace(
+        result, confirmed_results=(exact, second), trials=(*result.trials, other)
+    )  # fmt: skip
+    backends = {"fake": StreamedBackend(), "other": StreamedBackend()}
+    names = [each.trial.candidate for each in subjects_of(changed, backends)]
+    assert [each.backend for each in names[:4]] == ["fake", "fake", "other", "fake"]
+    assert names[3].options == {"second": 1}
+
+
+def test_a_build_is_opened_for_streams_first() -> None:
+    build = BuildResult("measured", runtime_options={"threads": 2})
+    trial = Trial(0, Candidate("fake", {"threads": 2, "tile": 8}), "test", "measured", 1.0, build)
+    streams, one = variants_of(trial, build, StreamedBackend(), 2)
+    assert (streams.streams, one.streams) == ("cores", "one")
+    assert one.candidate(4).options == {"threads": 2, "tile": 8, "batch": 4, "streams": "one"}
+    assert [each.streams for each in variants_of(trial, build, StreamedBackend(), 1)] == ["one"]
+
+
+def test_the_fastest_are_those_that_a_screening_cannot_tell_apart() -> None:
+    def configuration(per_s: float, tolerance: str) -> OfflineConfiguration:
+        build = BuildResult("measured", tolerance=tolerance)  # type: ignore[arg-type]
+        trial = Trial(0, Candidate("fake", {"speed": per_s}), "test", "measured", 1.0, build)
+        point = ThroughputPoint("candidate", 1, 2, per_s)
+        return OfflineConfiguration(Variant(trial, build, "cores"), point, (point,))
+
+    exact = [configuration(per_s, "exact") for per_s in (2.0, 1.9, 1.8, 1.2)]
+    int8 = [configuration(per_s, "int8") for per_s in (2.03, 5.0, 4.0)]
+    both = [*int8, *exact]
+    assert [each.point.throughput_per_s for each in fastest_of(both, "exact", 1.0)] == [2.0, 1.9]
+    assert [each.point.throughput_per_s for each in fastest_of(both, "int8", 1.0)] == [5.0]
+    assert fastest_of(both[:1] + exact, "int8", 1.0) == []
+    assert fastest_of(exact, "exact", 1.99) == []

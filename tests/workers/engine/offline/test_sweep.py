@@ -1,0 +1,59 @@
+"""Which batches of a build are timed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hpcfair.measurement.types import Timing
+from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
+from workers.engine.types import SampleQuery
+from workers.testing.simulation import VirtualClock
+
+#: Samples per second by batch.
+Speed = Callable[[int], float]
+
+
+class _Session:
+    def __init__(self, clock: VirtualClock, speed: Speed) -> None:
+        self._clock, self._speed = clock, speed
+        self._query = SampleQuery(1)
+
+    def query(self, query: SampleQuery) -> None:
+        self._query = query
+
+    def time(self, runs: int, warmup: int) -> Timing:
+        run_s = self._query.samples / self._speed(self._query.batch)
+        self._clock.sleep(run_s * (runs + warmup))
+        return Timing((round(1e9 * run_s),) * runs)
+
+
+def _swept(baseline: Speed, candidate: Speed, deadline: float = 1e9) -> list[ThroughputPoint]:
+    clock = VirtualClock()
+    sweep = BatchSweep(clock, 64, 1e-4, by_row=True)
+    session: Any = _Session(clock, baseline)
+    points = sweep.of_baseline(session)
+    assert [each.batch for each in points][:7] == [1, 2, 4, 8, 16, 32, 64]
+    session = _Session(clock, candidate)
+    return sweep.of_candidate(session, 2, points, deadline)
+
+
+def test_small_batches_of_a_small_network_rule_out_nothing() -> None:
+    """Where most of a run is the call, the baseline's best batch is 64 times as fast as one."""
+    points = _swept(lambda batch: 1e4 * batch, lambda batch: 2e4 * batch)
+    assert [each.batch for each in points] == [1, 8, 32, 64]
+    assert points[-1].throughput_per_s == pytest.approx(128e4)
+
+
+def test_a_build_that_is_far_slower_with_each_batch_is_given_up() -> None:
+    points = _swept(lambda batch: 1e4 * batch, lambda batch: 5e3 * batch)
+    assert [each.batch for each in points] == [1, 8]
+
+
+def test_a_build_that_batches_well_is_not_given_up() -> None:
+    points = _swept(lambda _: 1e4, lambda batch: 1e3 * batch)
+    assert [each.batch for each in points] == [1, 8, 32, 64]
+
+
+def test_the_sweep_ends_at_its_deadline() -> None:
+    assert [each.batch for each in _swept(lambda _: 1e4, lambda _: 2e4, 0.0)] == [1]

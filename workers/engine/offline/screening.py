@@ -1,0 +1,129 @@
+"""Times every way to open the builds of a search, with few batches each: the screening."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+
+from hpcfair.precisions import TOLERANCES, Tolerance
+from workers.engine.errors import CandidateFailed
+from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.offline.configuration import OfflineConfiguration
+from workers.engine.offline.errors import NotMeasured
+from workers.engine.offline.ports import QuerySession
+from workers.engine.offline.rows import QueryRows
+from workers.engine.offline.subjects import Subject, Variant, variants_of
+from workers.engine.offline.sweep import BatchSweep, chosen
+from workers.engine.ports import Backend
+from workers.engine.types import BuildResult
+
+#: Least gain of a configuration over the defaults and over those of stricter classes.
+_LEAST_GAIN = 1.02
+#: Share of the fastest configuration's throughput from which the next one is measured as well:
+#: a screening of three runs is wrong by as much.
+_CLOSE, _MOST_PER_CLASS = 0.85, 2
+
+#: Receives what is being done, and the number of configurations so far.
+Report = Callable[[str, int], None]
+#: When the screening of the builds of a class ends, by the engine's clock.
+Deadline = Callable[[Tolerance], float]
+
+
+class Screening:
+    """The screening of one network's builds."""
+
+    def __init__(
+        self,
+        context: EvaluationContext,
+        backends: Mapping[str, Backend],
+        rows: QueryRows,
+        sweep: BatchSweep,
+        report: Report,
+    ) -> None:
+        self._context = context
+        self._backends = backends
+        self._rows = rows
+        self._sweep = sweep
+        self._report = report
+        self._cores = context.request.target.cores
+
+    def baseline(self, defaults: Subject) -> OfflineConfiguration:
+        """The defaults at their best batch. Raises CandidateFailed."""
+        own = Variant(defaults.trial, self._context.baseline_build, "one")
+        self._report("the defaults", 0)
+        with self._opened(own, "baseline") as session:
+            points = self._sweep.of_baseline(session)
+        return OfflineConfiguration(own, chosen(points), tuple(points))
+
+    def configurations(
+        self,
+        subjects: Sequence[Subject],
+        baseline: OfflineConfiguration,
+        deadline_of: Deadline,
+    ) -> list[OfflineConfiguration]:
+        """The best points of all variants that there is time for; ``subjects`` begin with the
+        defaults."""
+        screened: list[OfflineConfiguration] = []
+        names = {baseline.variant.candidate(1).sha256}
+        for subject in subjects:
+            for variant in self._variants(subject, deadline_of):
+                # Builds that differ in options that are replaced are opened alike.
+                name = variant.candidate(1).sha256
+                if name in names:
+                    continue
+                names.add(name)
+                self._report(variant.candidate(baseline.point.batch).name, len(screened))
+                deadline = deadline_of(variant.build.tolerance)
+                try:
+                    screened.append(self._screened(variant, baseline, deadline))
+                except CandidateFailed as error:
+                    message = f"{variant.trial.candidate.name} failed: {error}"
+                    self._report(message, len(screened))
+        return screened
+
+    def _screened(
+        self, variant: Variant, baseline: OfflineConfiguration, deadline: float
+    ) -> OfflineConfiguration:
+        count = self._cores if variant.streams == "cores" else 1
+        with self._opened(variant, "candidate") as session:
+            points = self._sweep.of_candidate(session, count, baseline.points, deadline)
+        return OfflineConfiguration(variant, chosen(points), tuple(points))
+
+    def _variants(self, subject: Subject, deadline_of: Deadline) -> Iterator[Variant]:
+        trial, clock = subject.trial, self._context.clock
+        if clock.monotonic() > deadline_of(trial.tolerance):
+            return
+        build = subject.build or self._built(subject)
+        if build is None or build.directory is None:
+            return
+        backend = self._backends[trial.candidate.backend]
+        for variant in variants_of(trial, build, backend, self._cores):
+            if clock.monotonic() > deadline_of(trial.tolerance):
+                return
+            yield variant
+
+    def _built(self, subject: Subject) -> BuildResult | None:
+        candidate = subject.trial.candidate
+        build = self._context.device.build(candidate.backend, candidate.options)
+        return build if build.outcome == "measured" else None
+
+    @contextmanager
+    def _opened(self, variant: Variant, role: str) -> Iterator[QuerySession]:
+        backend = variant.trial.candidate.backend
+        device, rows = self._context.device, self._rows.inputs
+        with closing(device.open(backend, variant.build, role, rows)) as session:
+            if not isinstance(session, QuerySession):
+                raise NotMeasured("this device computes one sample at a time")
+            yield session
+
+
+def fastest_of(
+    configurations: Sequence[OfflineConfiguration], tolerance: Tolerance, baseline: float
+) -> list[OfflineConfiguration]:
+    """The fastest configurations of a class, best first: none if the defaults or a stricter class
+    are practically as fast, several if a screening cannot tell them apart."""
+    stricter = TOLERANCES[: TOLERANCES.index(tolerance)]
+    rivals = [each.point.throughput_per_s for each in configurations if each.tolerance in stricter]
+    limit = _LEAST_GAIN * max(baseline, *rivals) if rivals else _LEAST_GAIN * baseline
+    of_class = [each for each in configurations if each.tolerance == tolerance]
+    fast = sorted(of_class, key=lambda each: each.point.throughput_per_s, reverse=True)
+    least = max(limit, _CLOSE * fast[0].point.throughput_per_s) if fast else limit
+    return [each for each in fast if each.point.throughput_per_s > least][:_MOST_PER_CLASS]
