@@ -4,116 +4,198 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
+from tests.workers.backends.attentions import (
+    HEADS,
+    MASK,
+    RNG,
+    WIDTH,
+    AttentionNetwork,
+    Shape,
+)
 from workers.backends.rewrites.attention import fuse_attention
 from workers.backends.rewrites.graph import EditableGraph
+from workers.backends.rewrites.solving import solve_sizes
 from workers.engine.ports import Array
 
-HEADS, SIZE = 2, 4
-RNG = np.random.default_rng(0)
-ROWS = ["B", "S"]
 
-
-def attention(
-    *, keys: str = "columns", masked: bool = True, guarded: bool = False, seen: bool = False
-) -> onnx.ModelProto:
-    """Attention of ``x`` with itself; keys are transposed in one of the ways of exporters."""
-    width = HEADS * SIZE
-    arrays = {name: RNG.standard_normal((width, width)).astype(np.float32) for name in "qkv"}
-    arrays |= {"half": np.array(0.5, np.float32), "zero": np.array(0, np.float32)}
-    arrays |= {"split": np.array([0, 0, HEADS, SIZE]), "join": np.array([0, 0, width])}
-    nodes: list[onnx.NodeProto] = []
-
-    def add(kind: str, inputs: list[str], output: str, **attributes: object) -> None:
-        nodes.append(helper.make_node(kind, inputs, [output], output, **attributes))
-
-    for name in "qkv":
-        add("MatMul", ["x", name], f"{name}_all")
-        add("Reshape", [f"{name}_all", "split"], f"{name}_split")
-        columns = name == "k" and keys == "columns"
-        add(
-            "Transpose",
-            [f"{name}_split"],
-            f"{name}_t",
-            perm=[0, 2, 3, 1] if columns else [0, 2, 1, 3],
-        )
-    if keys == "scaled":
-        add("Mul", ["k_t", "half"], "k_half")
-        add("Transpose", ["k_half"], "columns", perm=[0, 1, 3, 2])
-    elif keys == "matrices":
-        arrays |= {"flat": np.array([-1, 5, SIZE]), "deep": np.array([-1, HEADS, SIZE, 5])}
-        add("Reshape", ["k_t", "flat"], "k_flat")
-        add("Transpose", ["k_flat"], "k_columns", perm=[0, 2, 1])
-        add("Reshape", ["k_columns", "deep"], "columns")
-    add("MatMul", ["q_t", "k_t" if keys == "columns" else "columns"], "products")
-    add("Mul", ["products", "half"], "scaled")
-    if masked:
-        add("Add", ["scaled", "mask"], "sums")
-    add("Softmax", ["sums" if masked else "scaled"], "weights", axis=-1)
-    if guarded:
-        add("IsNaN", ["weights"], "undefined")
-        add("Where", ["undefined", "zero", "weights"], "guarded")
-    add("MatMul", ["guarded" if guarded else "weights", "v_t"], "sum")
-    add("Transpose", ["sum"], "sum_t", perm=[0, 2, 1, 3])
-    add("Reshape", ["sum_t", "join"], "y")
-    value = helper.make_tensor_value_info
-    inputs = [value("x", TensorProto.FLOAT, [*ROWS, width])]
-    inputs += [value("mask", TensorProto.FLOAT, ["B", 1, "S", "S"])] if masked else []
-    graph = helper.make_graph(
-        nodes,
-        "attention",
-        inputs,
-        [value(name, TensorProto.FLOAT, None) for name in ("y", "weights")[: 1 + seen]],
-        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def run(model: onnx.ModelProto, feeds: dict[str, Array]) -> Array:
-    settings = ort.SessionOptions()
-    settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+def run(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Array]:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
     session = ort.InferenceSession(
-        model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    result: Array = session.run(["y"], feeds)[0]
-    return result
+    results: list[Array] = session.run(None, feeds)
+    return results
+
+
+def fused(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graph = EditableGraph(copy)
+    assert fuse_attention(graph) == 1
+    after = graph.model()
+    assert "Softmax" not in {node.op_type for node in after.graph.node}
+    return after
+
+
+def feeds_of(rows: int, queries: int, keys: int, mask: Shape | None) -> dict[str, Array]:
+    """Random inputs; about a third of the positions is hidden, and the last row as a whole."""
+    lengths = {"x": queries, "source": keys}
+    feeds: dict[str, Array] = {
+        name: RNG.standard_normal((rows, length, WIDTH)).astype(np.float32)
+        for name, length in lengths.items()
+    }
+    if mask is not None:
+        sizes = {"B": rows, "S": queries, "T": keys}
+        shape = [sizes[size] if isinstance(size, str) else size for size in mask]
+        hidden = RNG.random(shape) < 0.3
+        hidden[..., 0] = False
+        feeds["mask"] = np.where(hidden, -np.inf, RNG.standard_normal(shape)).astype(np.float32)
+    return feeds
+
+
+def assert_same(model: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, Array]) -> None:
+    for expected, result in zip(run(model, feeds), run(after, feeds), strict=True):
+        assert np.allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("keys", ["columns", "scaled", "matrices"])
-@pytest.mark.parametrize(("masked", "guarded"), [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("rows", [1, 3])
-def test_fused_attention_computes_the_same(
-    keys: str, *, masked: bool, guarded: bool, rows: int
+@pytest.mark.parametrize("sizes", ["constant", "computed"])
+@pytest.mark.parametrize("result", ["transposed", "reshaped", "kept"])
+@pytest.mark.parametrize("guarded", [False, True])
+def test_forms_of_exporters(keys: str, sizes: str, result: str, *, guarded: bool) -> None:
+    model = AttentionNetwork(keys=keys, sizes=sizes, result=result, guarded=guarded).model()
+    after = fused(model)
+    for rows, queries, others in ((1, 1, 7), (3, 40, 7), (2, 5, 7 if keys == "matrices" else 30)):
+        feeds = feeds_of(rows, queries, others, MASK)
+        if guarded:
+            feeds["mask"][:, :, -1] = -np.inf
+        assert_same(model, after, feeds)
+
+
+@pytest.mark.parametrize("groups", [HEADS, 2, 1])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_rotated_positions_and_shared_keys(groups: int, *, rotated: bool) -> None:
+    model = AttentionNetwork(keys="scaled", groups=groups, rotated=rotated).model()
+    after = fused(model)
+    for rows, queries, keys in ((1, 1, 1), (2, 5, 9), (3, 17, 17)):
+        assert_same(model, after, feeds_of(rows, queries, keys, MASK))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    whole=st.tuples(*[st.booleans()] * 4),
+    rank=st.integers(1, 4),
+    guarded=st.booleans(),
+    sizes=st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+)
+def test_masks_broadcast_along_any_axis(
+    whole: tuple[bool, ...], rank: int, sizes: tuple[int, int, int], *, guarded: bool
 ) -> None:
-    model = attention(keys=keys, masked=masked, guarded=guarded)
-    graph = EditableGraph(model)
-    assert fuse_attention(graph) == 1
+    names: Shape = ("B", HEADS, "S", "T")
+    mask = tuple(name if is_whole else 1 for name, is_whole in zip(names, whole, strict=True))
+    mask = mask[4 - rank :]
+    model = AttentionNetwork(mask=mask, guarded=guarded).model()
+    assert_same(model, fused(model), feeds_of(*sizes, mask))
+
+
+def test_constant_masks_have_no_hidden_rows_to_look_for() -> None:
+    causal = np.triu(np.full((6, 6), -np.inf, np.float32), 1)
+    model = AttentionNetwork(mask=causal, guarded=True).model()
+    after = fused(model)
+    assert not {"Where", "IsNaN", "ReduceSum"} & {node.op_type for node in after.graph.node}
+    assert_same(model, after, feeds_of(2, 6, 6, None))
+
+
+def test_a_mask_of_several_layers_is_prepared_once() -> None:
+    network = AttentionNetwork(mask=("B", 1, 1, "T"), guarded=True)
+    first = network.model()
+    second = AttentionNetwork(mask=("B", 1, 1, "T"), guarded=True).model()
+    merged = _after(first, second)
+    graph = EditableGraph(merged)
+    assert fuse_attention(graph) == 2
     after = graph.model()
-    assert not {"Softmax", "Transpose"} & {node.op_type for node in after.graph.node}
-    for length in {5} if keys == "matrices" else {1, 5, 40}:
-        feeds = {"x": RNG.standard_normal((rows, length, HEADS * SIZE)).astype(np.float32)}
-        if masked:
-            hidden = RNG.random((rows, 1, length, length)) < 0.4
-            hidden[..., 0] = False
-            # Nothing is visible from the last position.
-            hidden[:, :, -1] |= guarded
-            feeds["mask"] = np.where(hidden, -np.inf, 0).astype(np.float32)
-        expected = run(model, feeds)
-        assert np.isfinite(expected).all()
-        np.testing.assert_allclose(run(after, feeds), expected, rtol=1e-4, atol=1e-5)
+    assert sum(node.op_type == "Expand" for node in after.graph.node) == 1
+    assert_same(merged, after, feeds_of(2, 6, 9, ("B", 1, 1, "T")))
 
 
-def test_numbers_that_are_undefined_stay_undefined() -> None:
-    model = attention(masked=False)
-    graph = EditableGraph(model)
-    assert fuse_attention(graph) == 1
-    x = RNG.standard_normal((2, 5, HEADS * SIZE)).astype(np.float32)
-    x[0, 1, 2] = np.nan
-    expected = run(model, {"x": x})
-    np.testing.assert_allclose(run(graph.model(), {"x": x}), expected, rtol=1e-4, atol=1e-5)
+def _after(first: onnx.ModelProto, second: onnx.ModelProto) -> onnx.ModelProto:
+    """A network that attends with the result of another one, with the same mask and source."""
+    merged = onnx.ModelProto()
+    merged.CopyFrom(first)
+    shared = {"source": "source", "mask": "mask", "x": "y"}
+    for node in second.graph.node:
+        copy = merged.graph.node.add()
+        copy.CopyFrom(node)
+        for names in (copy.input, copy.output):
+            names[:] = [shared.get(name, f"second_{name}") for name in names]
+        copy.name = f"second_{copy.name}"
+    for tensor in second.graph.initializer:
+        merged.graph.initializer.add().CopyFrom(tensor)
+        merged.graph.initializer[-1].name = f"second_{tensor.name}"
+    merged.graph.output[0].name = "second_y"
+    return merged
 
 
-def test_attention_whose_weights_are_an_output_stays() -> None:
-    graph = EditableGraph(attention(seen=True))
-    assert fuse_attention(graph) == 0
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["x", "source"])
+@pytest.mark.parametrize("guarded", [False, True])
+def test_undefined_numbers_are_not_lost(value: float, where: str, *, guarded: bool) -> None:
+    """Where the original replaces NaN by zero, the products of values that are NaN stay NaN."""
+    model = AttentionNetwork(guarded=guarded).model()
+    feeds = feeds_of(2, 5, 7, MASK)
+    feeds[where][0, 1, 2] = value
+    feeds["mask"][:, :, -1] = -np.inf if guarded else 0
+    expected, result = run(model, feeds)[0], run(fused(model), feeds)[0]
+    assert not np.isfinite(expected).all() or guarded
+    assert not (np.isfinite(result) & ~np.isfinite(expected)).any()
+    np.testing.assert_allclose(result[1], expected[1], rtol=1e-4, atol=1e-5)
+
+
+def test_other_readers_of_the_product_still_get_it() -> None:
+    model = AttentionNetwork(outputs=("y", "sum_shape"), result="reshaped").model()
+    model.graph.output[1].type.tensor_type.elem_type = TensorProto.INT64
+    assert_same(model, fused(model), feeds_of(2, 5, 7, MASK))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        AttentionNetwork(outputs=("y", "weights")),
+        AttentionNetwork(mask=("B", 1, 1, "S", "T")),
+        AttentionNetwork(keys="scaled", groups=1, repeats=False),
+    ],
+    ids=["weights are an output", "a mask of five axes", "one head of keys"],
+)
+def test_other_forms_stay(network: AttentionNetwork) -> None:
+    assert fuse_attention(EditableGraph(network.model())) == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "heads"),
+    [
+        (["B", "S", 24], ["B", "S", "N", 8], 3),
+        (["S", "B", 24], ["S", "N", 8, "B"], 3),
+        # Names that differ, and a new last axis.
+        (["?", "S", 24], ["B", "S", "N", 8], 3),
+        (["?", "S", 24], ["B", "S", "N", 7], None),
+        (["B", "S", 24], ["M", "N", 8], None),
+    ],
+)
+def test_heads_are_solved_for(
+    before: list[str | int], after: list[str | int], heads: int | None
+) -> None:
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "sizes"], ["y"])],
+        "reshape",
+        [value("x", TensorProto.FLOAT, before), value("sizes", TensorProto.INT64, [len(after)])],
+        [value("y", TensorProto.FLOAT, after)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert solve_sizes(EditableGraph(model)).get("N") == heads

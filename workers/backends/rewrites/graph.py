@@ -62,7 +62,8 @@ class EditableGraph:
 
     def shape(self, name: str) -> tuple[int | str, ...] | None:
         """Sizes of a value, names for dynamic ones; ``None`` if its rank is unknown."""
-        return self._shapes.get(name)
+        constant = self._constants.get(name)
+        return self._shapes.get(name) if constant is None else tuple(constant.dims)
 
     def only_consumer(self, name: str) -> onnx.NodeProto | None:
         """The only consumer of a value; ``None`` if there are several or none."""
