@@ -40,16 +40,16 @@ def _heads(graph: EditableGraph, attention: Attention, sizes: dict[str, int]) ->
     operands = (attention.queries, attention.keys, attention.values)
     others = [graph.shape(name) for name in (attention.scores, attention.product.output[0])]
     shapes = [each.shape for each in operands]
-    known = [
+    whole_shapes = [
         [sizes.get(size, size) if isinstance(size, str) else size for size in shape or ()]
         for shape in (*shapes, *others)
     ]
-    numbers = {shape[1] for shape in known if len(shape) > 1 and isinstance(shape[1], int)}
-    batches = {shape[0] for shape in known[:3]}
+    numbers = {shape[1] for shape in whole_shapes if len(shape) > 1 and isinstance(shape[1], int)}
+    batches = {shape[0] for shape in whole_shapes[:3]}
     repeats = any(isinstance(size, int) for size in batches) and len(batches) > 1
     if len(numbers) != 1 or repeats:
         return None
-    if not _as_rows(attention) and known[1][3] != known[2][3]:
+    if not _as_rows(attention) and whole_shapes[1][3] != whole_shapes[2][3]:
         return None
     return int(numbers.pop())
 

@@ -38,13 +38,13 @@ def _filled(shape: _Shape, sizes: dict[str, int]) -> _Shape:
 def _solved(before: _Shape, after: _Shape) -> dict[str, int]:
     """The unknown size that is on one side only."""
     names = [Counter(size for size in shape if isinstance(size, str)) for shape in (before, after)]
-    known = [
+    factors = [
         math.prod(size for size in shape if isinstance(size, int)) for shape in (before, after)
     ]
     for one, other in ((0, 1), (1, 0)):
         rest = names[one] - names[other]
-        if rest.total() == 1 and not names[other] - names[one] and known[one]:
-            size, remainder = divmod(known[other], known[one])
+        if rest.total() == 1 and not names[other] - names[one] and factors[one]:
+            size, remainder = divmod(factors[other], factors[one])
             if size and not remainder:
                 return dict.fromkeys(rest, size)
     return _divided(before, after)
