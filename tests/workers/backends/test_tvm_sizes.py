@@ -1,9 +1,12 @@
 """What a network computes from the sizes of its inputs, for any size."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -11,6 +14,7 @@ from hpcfair.runtimes import registry
 from hpcfair.runtimes.quiet_onnxruntime import ort
 from tests.programs import needs
 from workers.backends.tvm.backend import TvmBackend
+from workers.engine.ports import Array
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 
@@ -55,15 +59,10 @@ _NODES = [
 ]
 
 
-def test_what_is_computed_of_sizes_is_right_for_any_size(tmp_path: Path) -> None:
-    shapes = {"x": ["N", "S"], "y": ["N", "S", "S"]}
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items())
-    nodes = [helper.make_node(op, names, [out], **each) for op, names, out, each in _NODES]
-    constants = [numpy_helper.from_array(value, name) for name, value in _CONSTANTS.items()]
-    graph = helper.make_graph(nodes, "masks", [x], [y], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    network = networks.write(model, tmp_path / "model")
-    backend, target, out = TvmBackend(), this_target(), tmp_path / "build"
+def check(model: onnx.ModelProto, folder: Path, inputs: Sequence[Mapping[str, Array]]) -> None:
+    """Build a network for any sizes and compare its outputs with ONNX Runtime's."""
+    network = networks.write(model, folder / "model")
+    backend, target, out = TvmBackend(), this_target(), folder / "build"
     out.mkdir()
     built = backend.build(network, target, backend.default(network, target), out)
     assert built.outcome == "measured", built.detail
@@ -72,7 +71,59 @@ def test_what_is_computed_of_sizes_is_right_for_any_size(tmp_path: Path) -> None
     with closing(
         registry.open(built.runtime, out / built.entry_point, built.runtime_options)
     ) as vm:
-        for shape in ((1, 2), (2, 3), (3, 5)):
-            value = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-            (expected,) = published.run(None, {"x": value})
-            np.testing.assert_array_equal(vm.run({"x": value})["y"], expected)
+        for values in inputs:
+            expected = published.run(None, dict(values))
+            for (name, output), wanted in zip(vm.run(dict(values)).items(), expected, strict=True):
+                np.testing.assert_array_equal(output, wanted, err_msg=name)
+
+
+def model_of(
+    nodes: Sequence[tuple[str, list[str], str, dict[str, Any]]],
+    inputs: Sequence[onnx.ValueInfoProto],
+    outputs: Sequence[onnx.ValueInfoProto],
+    constants: Mapping[str, Array],
+) -> onnx.ModelProto:
+    made = [helper.make_node(op, names, [out], **each) for op, names, out, each in nodes]
+    tensors = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(made, "sizes", inputs, outputs, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_what_is_computed_of_sizes_is_right_for_any_size(tmp_path: Path) -> None:
+    shapes = {"x": ["N", "S"], "y": ["N", "S", "S"]}
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items())
+    rng = np.random.default_rng(0)
+    inputs = [
+        {"x": rng.normal(size=shape).astype(np.float32)} for shape in ((1, 2), (2, 3), (3, 5))
+    ]
+    check(model_of(_NODES, [x], [y], _CONSTANTS), tmp_path, inputs)
+
+
+_FLOAT, _INTEGER = TensorProto.FLOAT, TensorProto.INT64
+_GATHERS = [
+    # Of known size: constant indices, and those of the input.
+    ("Gather", ["x", "last"], "a", {"axis": 1}),
+    ("Gather", ["x", "indices"], "b", {"axis": 1}),
+    # Of unknown size.
+    ("Gather", ["x", "first"], "c", {"axis": 0}),
+    ("Gather", ["x", "last"], "d", {"axis": 0}),
+    # A table.
+    ("Gather", ["table", "indices"], "e", {"axis": 0}),
+]
+
+
+def test_negative_indices_are_counted_from_the_end(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", _FLOAT, ["N", 4])
+    indices = helper.make_tensor_value_info("indices", _INTEGER, ["K"])
+    outputs = [helper.make_tensor_value_info(name, _FLOAT, None) for name in "abcde"]
+    table = np.arange(8, dtype=np.float32).reshape(4, 2)
+    constants = {"last": np.array([-1, 0]), "first": np.array([0]), "table": table}
+    rng = np.random.default_rng(0)
+    inputs = [
+        {
+            "x": rng.normal(size=(n, 4)).astype(np.float32),
+            "indices": rng.integers(-4, 4, size=3 * n),
+        }
+        for n in (1, 3)
+    ]
+    check(model_of(_GATHERS, [x, indices], outputs, constants), tmp_path, inputs)

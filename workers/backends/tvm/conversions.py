@@ -10,12 +10,13 @@ from functools import reduce
 from math import isnan
 from typing import Any
 
+import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst, Op
 
 from workers.backends.tvm.recurrent import Recurrence
 from workers.backends.tvm.sizeoperators import is_integer, is_proved, plain
-from workers.backends.tvm.sizes import size_values
+from workers.backends.tvm.sizes import is_size, size_values
 from workers.engine.errors import InvalidCandidate
 
 _SHAPE_TO_TENSOR = Op.get("relax.shape_to_tensor")
@@ -39,6 +40,30 @@ def _dropout(_: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
 def _sum(bb: Any, inputs: list[Any], _: Mapping[str, Any]) -> Any:
     # The importer stacks all inputs in memory first.
     return reduce(lambda one, other: bb.normalize(relax.op.add(one, other)), inputs)
+
+
+def _gather(bb: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    """Gather along an axis of known size, or at constant indices. The importer adds the size to
+    negative indices by operations that read it at run time; ``FoldConstant`` compiles each."""
+    data, indices = inputs
+    shape, axis = getattr(data.ty, "shape", None), attrs.get("axis", 0)
+    if shape is None or is_size(data) or is_size(indices):
+        return None
+    size, dtype = plain(shape[axis]), str(indices.ty.dtype)
+    if not isinstance(indices, GenericConst):
+        if not is_integer(size):
+            return None
+        from_end = bb.normalize(relax.op.add(indices, relax.const(size, dtype)))
+        is_negative = bb.normalize(relax.op.less(indices, relax.const(0, dtype)))
+        return relax.op.take(
+            data, bb.normalize(relax.op.where(is_negative, from_end, indices)), axis
+        )
+    places = indices.value.numpy()
+    if is_integer(size):
+        places = np.where(places < 0, places + size, places)
+    if isinstance(data, GenericConst) or (places < 0).any():
+        return None
+    return relax.op.take(data, relax.const(places, dtype), axis)
 
 
 def _resize(_: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
@@ -202,6 +227,7 @@ _CONVERSIONS: dict[str, Callable[[Any, list[Any], Mapping[str, Any]], Any]] = {
     "Clip": _clip,
     "Dropout": _dropout,
     "Expand": _expand,
+    "Gather": _gather,
     "Range": _range,
     "Resize": _resize,
     "Slice": _slice,

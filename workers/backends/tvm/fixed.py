@@ -12,6 +12,8 @@ from workers.backends.normalform.annotations import clear_annotations
 from workers.backends.normalform.constants import fold_constants
 from workers.engine.types import TensorSpec
 
+_READS_SIZES = frozenset({"Shape", "Size"})
+
 
 def with_fixed_sizes(
     model: onnx.ModelProto, inputs: Sequence[TensorSpec], sizes: Mapping[str, int]
@@ -29,6 +31,8 @@ def with_fixed_sizes(
             dim.dim_value = sizes[size] if isinstance(size, str) else size
     for value in fixed.graph.output:
         value.type.tensor_type.ClearField("shape")
+    if not _has_foldable(fixed):
+        return fixed
     try:
         folded = fold_constants(fixed).graph
         constants = dict(_constants(folded))
@@ -37,6 +41,19 @@ def with_fixed_sizes(
         return model
     _replace(fixed.graph, _renamed(fixed.graph, folded, constants) | constants)
     return fixed
+
+
+def _has_foldable(model: onnx.ModelProto) -> bool:
+    """Whether a node may be constant: one that reads sizes, or constants only. Branches and
+    functions may contain some. The optimiser tries its rules on every node, which takes longer
+    than TVM's import."""
+    constants = {name for name, _ in _constants(model.graph)} | {""}
+    return bool(model.functions) or any(
+        node.op_type in _READS_SIZES
+        or (node.op_type != "Constant" and constants.issuperset(node.input))
+        or any(each.HasField("g") or each.graphs for each in node.attribute)
+        for node in model.graph.node
+    )
 
 
 def _constants(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
