@@ -20,6 +20,8 @@ from workers.testing.backend_contract import this_target
 
 pytestmark = [needs("cc"), pytest.mark.slow]
 
+#: Operator, inputs, output and attributes of each node.
+Nodes = list[tuple[str, list[str], str, dict[str, Any]]]
 _CONSTANTS = {
     "zero": np.array(0),
     "one": np.array(1),
@@ -29,7 +31,7 @@ _CONSTANTS = {
     "any": np.array([-1]),
     "pads": np.array([0, 0, 1, 0, 0, 0]),
 }
-_NODES = [
+_NODES: Nodes = [
     ("Shape", ["x"], "sizes", {}),
     ("Gather", ["sizes", "second"], "lengths", {}),
     ("Squeeze", ["lengths"], "length", {}),
@@ -78,7 +80,7 @@ def check(model: onnx.ModelProto, folder: Path, inputs: Sequence[Mapping[str, Ar
 
 
 def model_of(
-    nodes: Sequence[tuple[str, list[str], str, dict[str, Any]]],
+    nodes: Nodes,
     inputs: Sequence[onnx.ValueInfoProto],
     outputs: Sequence[onnx.ValueInfoProto],
     constants: Mapping[str, Array],
@@ -100,7 +102,7 @@ def test_what_is_computed_of_sizes_is_right_for_any_size(tmp_path: Path) -> None
 
 
 _FLOAT, _INTEGER = TensorProto.FLOAT, TensorProto.INT64
-_GATHERS = [
+_GATHERS: Nodes = [
     # Of known size: constant indices, and those of the input.
     ("Gather", ["x", "last"], "a", {"axis": 1}),
     ("Gather", ["x", "indices"], "b", {"axis": 1}),
@@ -119,7 +121,7 @@ def test_negative_indices_are_counted_from_the_end(tmp_path: Path) -> None:
     table = np.arange(8, dtype=np.float32).reshape(4, 2)
     constants = {"last": np.array([-1, 0]), "first": np.array([0]), "table": table}
     rng = np.random.default_rng(0)
-    inputs = [
+    inputs: list[dict[str, Array]] = [
         {
             "x": rng.normal(size=(n, 4)).astype(np.float32),
             "indices": rng.integers(-4, 4, size=3 * n),
@@ -127,3 +129,28 @@ def test_negative_indices_are_counted_from_the_end(tmp_path: Path) -> None:
         for n in (1, 3)
     ]
     check(model_of(_GATHERS, [x, indices], outputs, constants), tmp_path, inputs)
+
+
+_FIRST_ROWS: Nodes = [
+    ("Shape", ["y"], "sizes", {}),
+    ("Gather", ["sizes", "zero"], "count", {}),
+    ("Range", ["zero", "count", "one"], "positions", {}),
+    ("Unsqueeze", ["positions", "second"], "places", {}),
+    # Negative places are counted from the end, so that the sizes of x are added to them.
+    ("GatherND", ["x", "places"], "z", {}),
+]
+
+
+def test_sizes_are_added_to_positions_of_another_size(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", _FLOAT, ["K", "S"])
+    y = helper.make_tensor_value_info("y", _FLOAT, ["N"])
+    z = helper.make_tensor_value_info("z", _FLOAT, ["N", "S"])
+    rng = np.random.default_rng(0)
+    inputs = [
+        {
+            "x": rng.normal(size=(rows, 3)).astype(np.float32),
+            "y": np.zeros(count, dtype=np.float32),
+        }
+        for rows, count in ((4, 2), (2, 2), (1, 1))
+    ]
+    check(model_of(_FIRST_ROWS, [x, y], [z], _CONSTANTS), tmp_path, inputs)

@@ -195,6 +195,10 @@ def make(name: str) -> Any:
         clean = ("CanonicalizeBindings", "FoldConstant", "DeadCodeElimination")
         convert = relax.transform.ConvertLayout(_LAYOUTS)
         return transform.Sequential([*map(make, clean), convert], name=name)
+    if name == "LegalizeOps":
+        from workers.backends.tvm.sizes import legalize_shape_to_tensor  # noqa: PLC0415
+
+        return relax.transform.LegalizeOps({"relax.shape_to_tensor": legalize_shape_to_tensor})
     module = relax.backend if name in HEAD else relax.transform
     return getattr(module, name)()
 

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from tvm import ir, relax
+from tvm import ir, relax, te, tirx
 from tvm.ir import GenericConst
 
 from workers.backends.tvm.sizeoperators import (
@@ -27,6 +27,8 @@ from workers.engine.ports import Array
 
 #: Elements of a constant that is taken for sizes.
 _MOST = 64
+#: TVM's pattern of a loop that it does not fuse (``relax.OpPatternKind.kOpaque``).
+_OPAQUE = 8
 #: Inputs that the importer takes as shapes or scalars, by operator.
 SIZE_OPERANDS: dict[str, frozenset[int]] = {
     "ConstantOfShape": frozenset({0}),
@@ -80,6 +82,31 @@ def as_tensor(value: Any) -> Any:
     if isinstance(value.ty, relax.ShapeType):
         return relax.op.shape_to_tensor(value)
     return relax.op.reshape(relax.op.shape_to_tensor(relax.ShapeExpr([value])), ())
+
+
+def legalize_shape_to_tensor(bb: Any, call: Any) -> Any:
+    """``LegalizeOps``' conversion of ``shape_to_tensor``: a constant, or a loop of its own.
+
+    Such a loop takes sizes as arguments. TVM fuses it with others like any loop, and its
+    ``FuseTIR`` fails if one of them has a size that no argument has, such as ``arange``.
+    """
+    sizes = call.args[0].ty.values
+    if sizes is None:
+        return call
+    if all(isinstance(size, tirx.IntImm) for size in sizes):
+        return relax.const(np.array(list(map(int, sizes)), dtype="int64"), "int64")
+
+    def tensor(*arguments: Any) -> Any:
+        def element(index: Any) -> Any:
+            chosen = tirx.const(0, "int64")
+            for place, size in enumerate(arguments):
+                chosen = tirx.if_then_else(index == place, size, chosen)
+            return chosen
+
+        return te.compute((len(arguments),), element, name="sizes")
+
+    attributes = {"op_pattern": _OPAQUE}
+    return bb.call_te(tensor, *sizes, primfunc_name_hint="sizes", primfunc_attrs=attributes)
 
 
 def _imported(values: Array) -> Any:
