@@ -71,8 +71,8 @@ def figures_of(name: str, rounds: Mapping[str, list[Steps]]) -> dict[str, Figure
     for step in _NEEDED:
         shares = [steps[step] / total(steps) for steps in own]
         figures[f"{name}_{step}"] = spread(shares, "of compile time")
-    for label, kept in (("needed_passes", True), ("other_passes", False)):
-        shares = [_passes(steps, needed=kept) / total(steps) for steps in own]
+    for label, is_needed in (("needed_passes", True), ("other_passes", False)):
+        shares = [_passes(steps, needed=is_needed) / total(steps) for steps in own]
         figures[f"{name}_{label}"] = spread(shares, "of compile time")
     for label in rounds:
         if label != "own":
