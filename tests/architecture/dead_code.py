@@ -57,6 +57,7 @@ CALLED_BY_OTHERS = {
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
     " builder_optimization_level report_layer_time visit_* _check_for_unsupported_ops"
     " calibrate_tensors_range",
+    "benchmarks/compile_profile.py": "run_before_pass run_after_pass",
     # PyTorch's modules
     "benchmarks/exports/*": "forward",
     # what the reference of the manual is written from
