@@ -17,6 +17,7 @@ from workers.backends.normalform.annotations import clear_annotations, drop_anno
 from workers.backends.normalform.check import Published, Unequal
 from workers.backends.normalform.constants import fold_constants
 from workers.backends.normalform.functions import inline_functions
+from workers.backends.normalform.layouts import sink_transpositions
 from workers.backends.normalform.lowest import count_lowest, raise_lowest
 from workers.backends.normalform.opset import raise_opset
 from workers.backends.normalform.pools import fit_pools
@@ -28,13 +29,14 @@ from workers.engine.types import Network
 _PACKAGES = ("onnx", "onnx-ir", "onnxscript", "onnxruntime")
 _LONGEST_REASON = 200
 #: Each returns another model, or the one it got. In the order they run: functions hide operators of
-#: other steps, and folded shapes show the sizes that pools need.
+#: other steps; folded shapes show the sizes that pools need, and constants beside transpositions.
 _STEPS: dict[str, Callable[[onnx.ModelProto], onnx.ModelProto]] = {
     "annotations": drop_annotations,
     "functions": inline_functions,
     "opset": raise_opset,
     "constants": fold_constants,
     "pools": fit_pools,
+    "layouts": sink_transpositions,
     "lowest": raise_lowest,
 }
 
