@@ -187,4 +187,4 @@ lock: ## freeze today's newest versions into constraints.txt
 	rm -rf $(VENV).lock
 
 clean: ## remove what the targets above made; published models stay in .hpcfair
-	rm -rf $(VENV) $(dir $(BUNDLE)) hub/assets/node_modules .demo .clients .exports .validators .images dist build hub/manual .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(dir $(BUNDLE)) hub/assets/node_modules .demo .clients .exports .quantisers .validators .images dist build hub/manual .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
