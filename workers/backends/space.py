@@ -1,6 +1,7 @@
 """Parts of the search spaces of several backends."""
 
 from hpcfair.decoder import DecoderInputs
+from workers.backends.rewrites.filtering import DenseConvolution
 from workers.engine.types import Network
 
 #: Operators of networks that are quantised already.
@@ -57,6 +58,11 @@ def may_concatenate_channels(network: Network) -> bool:
     others = sum(operators.get(name, 0) for name in ("Shape", *_UPSAMPLING))
     others += _computed_pads(network)
     return operators.get("Concat", 0) > others and "Conv" in operators and not attends(network)
+
+
+def filters_minimally(network: Network) -> bool:
+    """Whether Winograd's algorithm makes a convolution of the network faster."""
+    return any(DenseConvolution(*each).algorithm() for each in network.convolutions_3x3)
 
 
 def _computed_pads(network: Network) -> int:

@@ -31,6 +31,7 @@ from workers.engine.types import (
     SampleQuery,
     SharedFolders,
     TargetSpec,
+    convolution_sizes,
     tensor_specs,
 )
 
@@ -216,6 +217,7 @@ def network_from(data: Mapping[str, Any]) -> Network:
             "inputs": tensor_specs(data["inputs"]),
             "outputs": tensor_specs(data["outputs"]),
             "embedding": tuple(data["embedding"]),
+            "convolutions_3x3": convolution_sizes(data["convolutions_3x3"]),
             "alternatives": tuple(
                 AlternativeFormat(each["format"], Path(each["path"]), each["sha256"])
                 for each in data["alternatives"]

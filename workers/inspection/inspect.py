@@ -24,6 +24,7 @@ from workers.engine.types import tensor_specs
 from workers.inspection.alternative_formats import find, read_alternatives
 from workers.inspection.architecture import architecture_class
 from workers.inspection.bounds import integer_bounds
+from workers.inspection.convolutions import dense_convolutions
 from workers.inspection.cost import cost
 from workers.inspection.embedding import embedding
 from workers.inspection.errors import InspectionError, invalid, printable
@@ -248,6 +249,7 @@ def _facts(
         "weight_bytes": spent.weight_bytes,
         "weight_dtypes": spent.weight_dtypes,
         "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
+        "convolutions_3x3": dense_convolutions(flow),
         "forms": [],
     }
     return facts, None if model.functions else flow

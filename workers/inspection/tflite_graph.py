@@ -89,6 +89,8 @@ def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
         "weight_bytes": sum(network.constants),
         "integer_bounds": _integer_bounds(network, steps),
         "weight_dtypes": dict(weights),
+        # Only builds from ONNX files use them.
+        "convolutions_3x3": [],
         "forms": [],
     }
 

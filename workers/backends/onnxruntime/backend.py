@@ -107,10 +107,10 @@ def _make(network: Network, target: TargetSpec, options: Options, out: Path) -> 
         from workers.backends.onnxruntime import files  # noqa: PLC0415
 
         return Artefact(files.copy_model(network.source_path, out), tolerance)
-    if artefact == "rewritten":
+    if artefact in {"rewritten", "winograd"}:
         from workers.backends.onnxruntime import rewrite  # noqa: PLC0415
 
-        provenance = rewrite.save_rewritten(network.source_path, path)
+        provenance = rewrite.save_rewritten(network.source_path, path, artefact)
         return Artefact(path.name, tolerance, provenance)
     from workers.backends.onnxruntime import optimize  # noqa: PLC0415
 

@@ -11,6 +11,8 @@ from workers.engine.errors import InvalidCandidate
 
 #: Bytes; protobuf serialises up to 2 GiB, and rewritten networks grow.
 MOST_BYTES = 1_800_000_000
+#: Bytes, at least those of the nodes that a rewrite adds.
+_BESIDE_WEIGHTS = 10_000_000
 
 
 def copy_model(path: Path, out: Path) -> str:
@@ -36,9 +38,24 @@ def copy_model(path: Path, out: Path) -> str:
 
 def _check_size(source: Path) -> None:
     """Check the size limit before copying, so that no partial copy fills the disk."""
-    size, most = source.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if most != resource.RLIM_INFINITY and size > most:
+    size, most = source.stat().st_size, _most_file_bytes()
+    if most is not None and size > most:
         raise InvalidCandidate(f"{source.name} has {size} bytes; builds may have up to {most}")
+
+
+def most_added_bytes(path: Path) -> int:
+    """Bytes by which a rewritten copy of a network may grow: to what protobuf serialises and this
+    process may write."""
+    limit = _most_file_bytes()
+    most = MOST_BYTES if limit is None else min(MOST_BYTES, limit)
+    # What is added beside weights, such as nodes, is small.
+    return max(0, most - size_bytes(path) - _BESIDE_WEIGHTS)
+
+
+def _most_file_bytes() -> int | None:
+    """The file size limit of this process; ``None`` without one."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if most == resource.RLIM_INFINITY else most
 
 
 def refuse_large(path: Path) -> None:

@@ -47,6 +47,12 @@ class EditableGraph:
             self._model.opset_import.append(helper.make_opsetid(domain, 1))
         return self._model
 
+    @property
+    def opset(self) -> int:
+        """Version of ONNX's operators; 0 if the model uses none of them."""
+        versions = (each.version for each in self._model.opset_import if not each.domain)
+        return next(versions, 0)
+
     def refresh(self) -> None:
         """Update the index of edges after nodes were added or removed."""
         self.producers: dict[str, onnx.NodeProto] = {}

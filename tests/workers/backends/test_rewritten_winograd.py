@@ -1,0 +1,257 @@
+"""Convolutions by Winograd's algorithm compute what they did, and only where they gain."""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime as ort
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.workers.backends.offered import X86, network_of, values
+from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.backends.onnxruntime.files import most_added_bytes
+from workers.backends.onnxruntime.rewrite import save_rewritten
+from workers.backends.onnxruntime.space import space_of
+from workers.backends.rewrites.filtering import F2, F4, DenseConvolution, FilteringAlgorithm
+from workers.backends.rewrites.graph import EditableGraph
+from workers.backends.rewrites.winograd import filter_minimally
+from workers.engine.errors import InvalidCandidate
+from workers.inspection.inspect import read_folder
+from workers.testing import networks
+
+Floats = npt.NDArray[np.floating[Any]]
+RNG = np.random.default_rng(0)
+PLENTY = 10**9
+#: Wide enough to gain.
+CHANNELS, SIZE = 128, 16
+
+
+def convolved(
+    *,
+    channels: tuple[int, int] = (CHANNELS, CHANNELS),
+    image: tuple[int | str, int | str] = (SIZE, SIZE),
+    bias: bool = True,
+    opset: int = 17,
+    dtype: type = np.float32,
+    kernel: int = 3,
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """A convolution of ``x``, ``[N, channels, rows, columns]``, and an activation."""
+    inputs, outputs = channels
+    shape = (outputs, inputs // attributes.get("group", 1), kernel, kernel)
+    weights = (RNG.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(dtype)
+    arrays = {"w": weights}
+    arrays |= {"b": RNG.standard_normal(outputs).astype(dtype)} if bias else {}
+    nodes = [
+        helper.make_node("Conv", ["x", *arrays], ["c"], "c", **attributes),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    kind = TensorProto.FLOAT if dtype is np.float32 else TensorProto.DOUBLE
+    graph = helper.make_graph(
+        nodes,
+        "convolved",
+        [helper.make_tensor_value_info("x", kind, ["N", inputs, *image])],
+        [helper.make_tensor_value_info("y", kind, None)],
+        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def rewritten(model: onnx.ModelProto, most_bytes: int = PLENTY) -> tuple[int, onnx.ModelProto]:
+    graph = EditableGraph(model)
+    count = filter_minimally(graph, most_bytes)
+    after = graph.model()
+    onnx.checker.check_model(after, full_check=True)
+    return count, after
+
+
+def run(model: onnx.ModelProto, x: Floats) -> Floats:
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    result: Floats = session.run(None, {"x": x})[0]
+    return result
+
+
+def in_doubles(model: onnx.ModelProto, x: Floats) -> Floats:
+    """The result of a convolution and its activation in float64, from their definition."""
+    node = model.graph.node[0]
+    tensors = {t.name: numpy_helper.to_array(t).astype(float) for t in model.graph.initializer}
+    given_attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    same = given_attributes.get("auto_pad", b"").startswith(b"SAME")
+    top, left, bottom, right = given_attributes.get("pads", [int(same)] * 4)
+    padded = np.pad(x.astype(float), [(0, 0), (0, 0), (top, bottom), (left, right)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    result: Floats = np.einsum("nirckl,oikl->norc", windows, tensors["w"], optimize=True)
+    if "b" in tensors:
+        result += tensors["b"][:, None, None]
+    return np.maximum(result, 0)
+
+
+@pytest.mark.parametrize("algorithm", [F2, F4])
+def test_the_matrices_filter_exactly(algorithm: FilteringAlgorithm) -> None:
+    inputs, weights = RNG.standard_normal(algorithm.tile + 2), RNG.standard_normal(3)
+    transformed = (algorithm.weights @ weights) * (algorithm.inputs @ inputs)
+    filtered = np.correlate(inputs, weights, "valid")
+    np.testing.assert_allclose(algorithm.outputs @ transformed, filtered, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.integers(7, 21),
+    columns=st.integers(7, 21),
+    pads=st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    padding=st.sampled_from(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]),
+    channels=st.tuples(st.sampled_from([144, 200]), st.sampled_from([129, 192])),
+    batch=st.integers(1, 3),
+    bias=st.booleans(),
+)
+def test_a_rewritten_convolution_computes_the_same(
+    *,
+    rows: int,
+    columns: int,
+    pads: list[int],
+    padding: str,
+    channels: tuple[int, int],
+    batch: int,
+    bias: bool,
+) -> None:
+    attributes: dict[str, Any] = {"auto_pad": padding} if padding != "NOTSET" else {"pads": pads}
+    model = convolved(channels=channels, image=(rows, columns), bias=bias, **attributes)
+    count, after = rewritten(model)
+    if padding == "NOTSET":
+        zeros = (pads[0] + pads[2], pads[1] + pads[3])
+    else:
+        zeros = (0, 0) if padding == "VALID" else (2, 2)
+    convolution = DenseConvolution(*channels, rows + zeros[0] - 2, columns + zeros[1] - 2)
+    assert count == (convolution.algorithm() is not None)
+    x = RNG.standard_normal((batch, channels[0], rows, columns)).astype(np.float32)
+    expected, result = in_doubles(model, x), run(after, x)
+    assert result.shape == expected.shape
+    assert np.linalg.norm(result - expected) < 1e-5 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize(("size", "algorithm"), [(14, F2), (16, F4)])
+def test_weights_grow_by_the_components_of_a_tile(size: int, algorithm: FilteringAlgorithm) -> None:
+    channels = 256
+    model = convolved(channels=(channels, channels), image=(size, size), pads=[1] * 4)
+    _, after = rewritten(model)
+    weights = sum(t.dims[0] * t.dims[1] for t in after.graph.initializer if len(t.dims) == 2)
+    assert weights == pytest.approx(algorithm.components * channels**2, rel=0.1)
+    assert "Conv" not in {node.op_type for node in after.graph.node}
+
+
+def test_numbers_that_are_undefined_stay_undefined() -> None:
+    model = convolved(pads=[1] * 4)
+    _, after = rewritten(model)
+    x = RNG.standard_normal((2, CHANNELS, SIZE, SIZE)).astype(np.float32)
+    x[0, 3, 5, 6], x[1, 4, 0, 15] = np.nan, np.inf
+    lost = ~np.isfinite(run(model, x)) & np.isfinite(run(after, x))
+    assert not lost.any()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"channels": (16, 16)},
+        {"channels": (3, 512)},
+        {"image": (4, 4)},
+        {"image": ("H", "W")},
+        {"image": (SIZE, "W")},
+        {"strides": [2, 2]},
+        {"dilations": [2, 2]},
+        {"group": 2},
+        {"kernel": 1},
+        {"kernel": 5},
+        {"dtype": np.float64},
+        {"opset": 12},
+    ],
+    ids=str,
+)
+def test_other_convolutions_stay(changed: dict[str, Any]) -> None:
+    count, after = rewritten(convolved(**changed))
+    assert count == 0
+    assert [node.op_type for node in after.graph.node] == ["Conv", "Relu"]
+
+
+def test_what_would_grow_too_large_stays() -> None:
+    model = convolved(pads=[1] * 4)
+    grown = CHANNELS**2 * 4 * (F4.components - 9)
+    assert [rewritten(model, most)[0] for most in (grown - 1, grown)] == [0, 1]
+
+
+def test_growth_is_bounded_by_what_protobuf_and_this_process_write(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(convolved().SerializeToString())
+    assert 0 < most_added_bytes(path) < 1_800_000_000 - path.stat().st_size
+
+
+def facts(model: onnx.ModelProto, folder: Path) -> list[list[int]]:
+    folder.mkdir(exist_ok=True)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    (graph,) = read_folder(folder, None)["graphs"]
+    sizes: list[list[int]] = graph["convolutions_3x3"]
+    return sizes
+
+
+def test_inspection_lists_what_may_be_rewritten(tmp_path: Path) -> None:
+    same = convolved(pads=[1] * 4)
+    assert facts(same, tmp_path / "same") == [[CHANNELS, CHANNELS, SIZE, SIZE]]
+    uneven = convolved(channels=(24, 7), image=(9, 12))
+    assert facts(uneven, tmp_path / "uneven") == [[24, 7, 7, 10]]
+    others: list[dict[str, Any]] = [{"strides": [2, 2]}, {"group": 2}, {"kernel": 1}]
+    for number, changed in enumerate(others):
+        assert facts(convolved(**changed), tmp_path / str(number)) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_offered"),
+    [
+        ([], False),
+        ([[16, 16, 56, 56]], False),
+        ([[3, 64, 224, 224], [256, 256, 28, 28]], True),
+        # The sizes of dynamic rows and columns are taken as one.
+        ([[256, 256, 1, 1]], False),
+        ([[0, 256, 28, 28]], False),
+    ],
+    ids=str,
+)
+def test_a_network_that_has_nothing_to_rewrite_is_not_offered_it(
+    tmp_path: Path, sizes: list[tuple[int, int, int, int]], *, is_offered: bool
+) -> None:
+    cnn = network_of(networks.residual_cnn, tmp_path)
+    network = replace(cnn, convolutions_3x3=tuple(sizes))
+    assert ("winograd" in values(network, X86, "artefact")) == is_offered
+
+
+def test_more_channels_and_larger_images_gain_more() -> None:
+    sizes = (64, 128, 256, 512)
+    for algorithm, rows in product((F2, F4), (8, 16, 32)):
+        costs = [DenseConvolution(n, n, rows, rows).cost(algorithm) for n in sizes]
+        assert costs == sorted(costs, reverse=True)
+
+
+def test_the_backend_builds_what_its_space_offers(tmp_path: Path) -> None:
+    network = networks.write(convolved(pads=[1] * 4), tmp_path / "model")
+    network = replace(network, convolutions_3x3=((CHANNELS, CHANNELS, SIZE, SIZE),))
+    space = space_of(network, X86)
+    options = next(each for each in space.promising if each.get("artefact") == "winograd")
+    assert space.contains(options)
+    made = OnnxRuntimeBackend().make(network, X86, options, tmp_path)
+    assert (made.tolerance, made.provenance) == ("exact", {"rewrites": {"winograd": 1}})
+    x = RNG.standard_normal((1, CHANNELS, SIZE, SIZE)).astype(np.float32)
+    expected = run(onnx.load(network.model_path), x)
+    result = run(onnx.load(tmp_path / made.entry_point), x)
+    assert np.linalg.norm(result - expected) < 1e-5 * np.linalg.norm(expected)
+
+
+def test_a_build_without_gain_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(convolved(channels=(16, 16)).SerializeToString())
+    with pytest.raises(InvalidCandidate, match="no convolution"):
+        save_rewritten(path, tmp_path / "out.onnx", "winograd")
