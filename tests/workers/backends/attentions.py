@@ -10,6 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 from workers.engine.ports import Array
 
 HEADS, SIZE = 4, 8
+#: Known positions, of which there are enough to fuse attention.
+LONG = 130
 WIDTH = HEADS * SIZE
 RNG = np.random.default_rng(0)
 Shape = tuple[int | str, ...]
@@ -30,6 +32,7 @@ class AttentionNetwork:
         repeats: Whether these are repeated for all heads of queries.
         result: ``transposed``, ``reshaped`` before that to its own shape, or ``kept``.
         outputs: What the network returns.
+        length: Positions of ``source``.
     """
 
     keys: str = "columns"
@@ -41,6 +44,7 @@ class AttentionNetwork:
     repeats: bool = True
     result: str = "transposed"
     outputs: tuple[str, ...] = ("y",)
+    length: int | str = "T"
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
 
@@ -91,10 +95,10 @@ class AttentionNetwork:
         if self.keys == "scaled":
             heads = self.add("Mul", [heads, "half"], "k_half")
             return self.add("Transpose", [heads], "columns", perm=[0, 1, 3, 2])
-        flat = self.add("Reshape", [heads, self.constant("flat", [-1, 7, SIZE])], "k_flat")
+        flat = self.add("Reshape", [heads, self.constant("flat", [-1, LONG, SIZE])], "k_flat")
         turned = self.add("Transpose", [flat], "k_turned", perm=[0, 2, 1])
         return self.add(
-            "Reshape", [turned, self.constant("unflat", [-1, HEADS, SIZE, 7])], "columns"
+            "Reshape", [turned, self.constant("unflat", [-1, HEADS, SIZE, LONG])], "columns"
         )
 
     def model(self) -> onnx.ModelProto:
@@ -128,7 +132,7 @@ class AttentionNetwork:
         self.add("Reshape", [result, self.constant("join", [0, 0, -1])], "y")
         value = helper.make_tensor_value_info
         inputs = [value("x", TensorProto.FLOAT, ["B", "S", WIDTH])]
-        inputs.append(value("source", TensorProto.FLOAT, ["B", "T", WIDTH]))
+        inputs.append(value("source", TensorProto.FLOAT, ["B", self.length, WIDTH]))
         if isinstance(self.mask, tuple):
             inputs.append(value("mask", TensorProto.FLOAT, self.mask))
         graph = helper.make_graph(

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 from tests.workers.backends.attentions import (
     HEADS,
+    LONG,
     MASK,
     RNG,
     WIDTH,
@@ -71,7 +72,11 @@ def assert_same(model: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str,
 def test_forms_of_exporters(keys: str, sizes: str, result: str, *, guarded: bool) -> None:
     model = AttentionNetwork(keys=keys, sizes=sizes, result=result, guarded=guarded).model()
     after = fused(model)
-    for rows, queries, others in ((1, 1, 7), (3, 40, 7), (2, 5, 7 if keys == "matrices" else 30)):
+    for rows, queries, others in (
+        (1, 1, LONG),
+        (3, 40, LONG),
+        (2, 5, LONG if keys == "matrices" else 30),
+    ):
         feeds = feeds_of(rows, queries, others, MASK)
         if guarded:
             feeds["mask"][:, :, -1] = -np.inf
@@ -105,11 +110,11 @@ def test_masks_broadcast_along_any_axis(
 
 
 def test_constant_masks_have_no_hidden_rows_to_look_for() -> None:
-    causal = np.triu(np.full((6, 6), -np.inf, np.float32), 1)
+    causal = np.triu(np.full((LONG, LONG), -np.inf, np.float32), 1)
     model = AttentionNetwork(mask=causal, guarded=True).model()
     after = fused(model)
     assert not {"Where", "IsNaN", "ReduceSum"} & {node.op_type for node in after.graph.node}
-    assert_same(model, after, feeds_of(2, 6, 6, None))
+    assert_same(model, after, feeds_of(2, LONG, LONG, None))
 
 
 def test_a_mask_of_several_layers_is_prepared_once() -> None:
@@ -169,10 +174,11 @@ def test_other_readers_of_the_product_still_get_it() -> None:
         AttentionNetwork(outputs=("y", "weights")),
         AttentionNetwork(mask=("B", 1, 1, "S", "T")),
         AttentionNetwork(keys="scaled", groups=1, repeats=False),
+        AttentionNetwork(mask=None, length=49),
     ],
-    ids=["weights are an output", "a mask of five axes", "one head of keys"],
+    ids=["weights are an output", "a mask of five axes", "one head of keys", "a window"],
 )
-def test_other_forms_stay(network: AttentionNetwork) -> None:
+def test_forms_that_stay(network: AttentionNetwork) -> None:
     assert fuse_attention(EditableGraph(network.model())) == 0
 
 

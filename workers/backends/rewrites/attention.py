@@ -3,7 +3,8 @@
 ONNX Runtime's optimiser does not recognise attention as exporters write it
 (:mod:`workers.backends.rewrites.attentionparts`). The fused kernel keeps a head's scores in the
 cache. It takes queries as [batch, length, heads * size], and keys and values in the same way or as
-[batch, heads, length, size].
+[batch, heads, length, size]. For few positions it gains nothing: attention in windows is faster as
+products.
 """
 
 from typing import Any
@@ -16,22 +17,33 @@ from workers.backends.rewrites.attentionparts import HEADS_FIRST, Attention, Ope
 from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.solving import solve_sizes
 
+#: Positions of keys below which attention is not fused, if their number is known (ADR 81).
+_FEWEST_KEYS = 128
+
 
 def fuse_attention(graph: EditableGraph) -> int:
-    """Fuse each attention of a known number of heads; returns their number."""
+    """Fuse each attention of a known number of heads, unless its keys are known to be few; returns
+    how many there are."""
     softmaxes = [node for node in graph.nodes if node.op_type == "Softmax"]
     sizes = solve_sizes(graph) if softmaxes else {}
     masks = Masks(graph)
     count = 0
     for softmax in softmaxes:
         attention = recognise(graph, softmax)
-        heads = _heads(graph, attention, sizes) if attention is not None else None
-        if attention is not None and heads is not None:
+        if attention is None or _is_short(graph, attention):
+            continue
+        heads = _heads(graph, attention, sizes)
+        if heads is not None:
             _replace(graph, attention, heads, masks)
             count += 1
     if count:
         graph.remove_unused()
     return count
+
+
+def _is_short(graph: EditableGraph, attention: Attention) -> bool:
+    lengths = [attention.keys.shape[2], *(graph.shape(attention.scores) or ())[-1:]]
+    return any(isinstance(length, int) and length < _FEWEST_KEYS for length in lengths)
 
 
 def _heads(graph: EditableGraph, attention: Attention, sizes: dict[str, int]) -> int | None:
