@@ -115,7 +115,9 @@ class _Explorer:
         self._seconds = seconds
         self._progress = progress
         self._started_s = context.clock.monotonic()
-        self._sweep = BatchSweep(context.clock, rows.largest_batch, sample_s, by_row=rows.by_row)
+        self._sweep = BatchSweep(
+            context.clock, rows.largest_batch, rows.largest_query, sample_s, by_row=rows.by_row
+        )
         if self._cores == 1 and not rows.by_row:
             raise NotMeasured("the network takes no batches, and one core has no use of streams")
 
@@ -149,20 +151,22 @@ class _Explorer:
         seconds: float,
         number: int,
     ) -> OfflineMeasurement | None:
-        """The first build of a class that is proved to be faster than the defaults, else the first
-        that runs; another one follows as long as ``seconds`` are left."""
+        """The first build of a class that is proved to be faster than the defaults, else the one of
+        the smallest ratio; another one follows as long as ``seconds`` are left."""
         end_s = self._context.clock.monotonic() + seconds
-        first: OfflineMeasurement | None = None
+        best: OfflineMeasurement | None = None
         for rank, configuration in enumerate(fastest):
             left_s = end_s - self._context.clock.monotonic()
-            if first is not None and left_s <= 0:
+            if best is not None and left_s <= 0:
                 break
             own_s = left_s / (len(fastest) - rank)
             measured = self._measured(baseline, configuration, number, own_s)
-            if measured is not None and measured.confirmed.measurement.verdict == "faster":
+            if measured is None:
+                continue
+            if measured.confirmed.measurement.verdict == "faster":
                 return measured
-            first = first or measured
-        return first
+            best = min(best or measured, measured, key=_ratio)
+        return best
 
     def _measured(
         self,
@@ -202,3 +206,7 @@ class _Explorer:
         time = PhaseTime(before_s - self._started_s, self._seconds)
         self._progress("offline", done, None, message, time)
         self._started_s += self._context.clock.monotonic() - before_s
+
+
+def _ratio(measured: OfflineMeasurement) -> float:
+    return measured.confirmed.measurement.ratio.value

@@ -17,6 +17,8 @@ from workers.engine.types import Network
 
 #: Most rows: the largest batch that is tried.
 _MOST_ROWS = 64
+#: Most samples of a query, and most bytes of its batches, which are in memory at once.
+_MOST_SAMPLES, _MOST_BYTES = 32_768, 2**27
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,17 @@ class QueryRows:
     @property
     def largest_batch(self) -> int:
         """Most samples of a batch whose inputs are within the bound of one run."""
-        size = sum(array.nbytes for array in self.inputs.values()) // self.count
-        return max(1, MAX_RUN_BYTES // max(size, 1)) if self.by_row else 1
+        return max(1, MAX_RUN_BYTES // self._sample_bytes) if self.by_row else 1
+
+    @property
+    def largest_query(self) -> int:
+        """Most samples of a query. Whole inputs are not copied."""
+        fitting = _MOST_BYTES // self._sample_bytes if self.by_row else _MOST_SAMPLES
+        return max(1, min(_MOST_SAMPLES, fitting))
+
+    @property
+    def _sample_bytes(self) -> int:
+        return max(1, sum(array.nbytes for array in self.inputs.values()) // self.count)
 
     def deviation(self, batches: Sequence[Mapping[str, Array]]) -> Deviation:
         """Deviation of a query's outputs. Raises WrongOutput if one is missing or of another shape,

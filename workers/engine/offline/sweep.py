@@ -13,8 +13,9 @@ from workers.engine.clock import Clock
 from workers.engine.offline.ports import QuerySession
 from workers.engine.types import SampleQuery
 
-#: Least duration of a query, and most samples of one: a timer tick must not decide it.
-_LEAST_S, _MOST_SAMPLES = 0.05, 4096
+#: Least duration of a query: neither a timer tick must decide it, nor the time in which streams
+#: begin and end.
+_LEAST_S = 0.05
 #: Runs of a point after the first, as long as they take no more than this.
 _MORE_RUNS, _MORE_S = 2, 0.5
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
@@ -48,23 +49,35 @@ class BatchSweep:
 
     Args:
         largest_batch: Most samples of a batch.
+        largest_query: Most samples of a query, in spite of its least duration.
         sample_s: Rough duration of one sample.
         by_row: Whether a sample is a row of the inputs; else only batches of one are possible.
     """
 
-    def __init__(self, clock: Clock, largest_batch: int, sample_s: float, *, by_row: bool) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        largest_batch: int,
+        largest_query: int,
+        sample_s: float,
+        *,
+        by_row: bool,
+    ) -> None:
         self._clock = clock
+        self._largest_query = largest_query
         self._sample_s = sample_s
         self._by_row = by_row
         self.batches = [each for each in BATCHES if each <= largest_batch and (by_row or each == 1)]
 
     def of_baseline(self, session: QuerySession) -> list[ThroughputPoint]:
         """Points of all batches; of each, the last one counts."""
-        points = [self._point(session, "baseline", batch, 1) for batch in self.batches]
+        points: list[ThroughputPoint] = []
+        for batch in self.batches:
+            points.append(self._point(session, "baseline", batch, 1, points))
         limit = _CLOSE * max(point.throughput_per_s for point in points)
         close = [point.batch for point in points if point.throughput_per_s >= limit]
         if len(close) > 1:
-            points += [self._point(session, "baseline", batch, 1) for batch in close]
+            points += [self._point(session, "baseline", batch, 1, points) for batch in close]
         return points
 
     def of_candidate(
@@ -83,7 +96,7 @@ class BatchSweep:
         rivals = {point.batch: point.throughput_per_s for point in baseline}
         points: list[ThroughputPoint] = []
         for batch in (each for each in _COARSE if each in self.batches):
-            points.append(self._point(session, "candidate", batch, streams))
+            points.append(self._point(session, "candidate", batch, streams, points))
             if self._clock.monotonic() > deadline:
                 return points
             if points[1:] and all(
@@ -92,14 +105,14 @@ class BatchSweep:
                 return points
         neighbour = 2 * chosen(points).batch
         if neighbour in self.batches:
-            points.append(self._point(session, "candidate", neighbour, streams))
+            points.append(self._point(session, "candidate", neighbour, streams, points))
         return points
 
     def samples(self, *units: int, per_s: float) -> int:
         """Samples of a query that consists of whole units and lasts long enough at a throughput of
         ``per_s``."""
         unit = lcm(*units)
-        least = min(_MOST_SAMPLES, ceil(_LEAST_S * per_s))
+        least = min(self._largest_query, ceil(_LEAST_S * per_s))
         return unit * max(1, ceil(least / unit))
 
     def query(self, samples: int, batch: int, streams: int) -> SampleQuery:
@@ -107,9 +120,17 @@ class BatchSweep:
         return SampleQuery(samples, batch, streams, self._by_row)
 
     def _point(
-        self, session: QuerySession, side: Side, batch: int, streams: int
+        self,
+        session: QuerySession,
+        side: Side,
+        batch: int,
+        streams: int,
+        before: Sequence[ThroughputPoint],
     ) -> ThroughputPoint:
-        samples = self.samples(batch * streams, per_s=1 / self._sample_s)
+        """Another point of a build after those ``before``, which say how many samples a query
+        needs: batches may be much faster than samples one by one."""
+        per_s = max([1 / self._sample_s, *(point.throughput_per_s for point in before)])
+        samples = self.samples(batch * streams, per_s=per_s)
         session.query(self.query(samples, batch, streams))
         runs_ns = list(session.time(1, 1).samples_ns)
         if runs_ns[0] * _MORE_RUNS <= _MORE_S * 1e9:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hpcfair.measurement.types import Timing
+from workers.engine.offline.rows import QueryRows
 from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
 from workers.engine.types import SampleQuery
 from workers.testing.simulation import VirtualClock
@@ -18,19 +20,21 @@ class _Session:
     def __init__(self, clock: VirtualClock, speed: Speed) -> None:
         self._clock, self._speed = clock, speed
         self._query = SampleQuery(1)
+        self.shortest_s = 1.0
 
     def query(self, query: SampleQuery) -> None:
         self._query = query
 
     def time(self, runs: int, warmup: int) -> Timing:
         run_s = self._query.samples / self._speed(self._query.batch)
+        self.shortest_s = min(self.shortest_s, run_s)
         self._clock.sleep(run_s * (runs + warmup))
         return Timing((round(1e9 * run_s),) * runs)
 
 
 def _swept(baseline: Speed, candidate: Speed, deadline: float = 1e9) -> list[ThroughputPoint]:
     clock = VirtualClock()
-    sweep = BatchSweep(clock, 64, 1e-4, by_row=True)
+    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
     session: Any = _Session(clock, baseline)
     points = sweep.of_baseline(session)
     assert [each.batch for each in points][:7] == [1, 2, 4, 8, 16, 32, 64]
@@ -57,3 +61,22 @@ def test_a_build_that_batches_well_is_not_given_up() -> None:
 
 def test_the_sweep_ends_at_its_deadline() -> None:
     assert [each.batch for each in _swept(lambda _: 1e4, lambda _: 2e4, 0.0)] == [1]
+
+
+def test_queries_of_large_batches_last_long_enough() -> None:
+    """A query that is sized by the time of single samples would end as soon as its streams have
+    begun."""
+    clock = VirtualClock()
+    session: Any = _Session(clock, lambda batch: 1e4 * batch)
+    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
+    sweep.of_candidate(session, 2, sweep.of_baseline(session), 1e9)
+    # From one coarse batch to the next, throughput grows by 8 at most.
+    assert session.shortest_s >= 0.05 / 8
+
+
+def test_the_batches_of_a_query_fit_into_memory() -> None:
+    small = QueryRows({"x": np.zeros((4, 8), np.float32)}, {}, by_row=True)
+    large = QueryRows({"x": np.zeros((4, 2**18), np.float32)}, {}, by_row=True)
+    assert small.largest_query == 32_768
+    assert large.largest_query * 2**20 == 2**27
+    assert QueryRows(large.inputs, {}, by_row=False).largest_query == 32_768
