@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tvm import IRModule, relax
 from tvm.ir import GenericConst, assert_structural_equal
 
+from examples.models.text import Bert
 from tests.programs import needs
 from workers.backends.tvm import artefact, passes
 from workers.backends.tvm.importer import import_model
@@ -138,6 +139,16 @@ def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) 
         isinstance(call, relax.Call) and all(isinstance(a, GenericConst) for a in call.args)
         for call in computed
     )
+
+
+def test_the_importer_leaves_nothing_of_a_text_classifier_to_fold(tmp_path: Path) -> None:
+    """TVM compiles each operation that it folds."""
+    bert = Bert(layers=1, width=8, heads=2, vocabulary=20, sequence=4)
+    network = networks.write(bert.model(np.random.default_rng(0)), tmp_path / "model")
+    module = import_model(network.model_path, network.inputs, open_sizes(network))
+    for name in ("LegalizeOps", "AnnotateTIROpPattern"):
+        module = passes.make(name)(module)
+    assert_structural_equal(passes.make("FoldConstant")(module)["main"], module["main"])
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,17 @@ def _gather(bb: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
     return relax.op.take(data, relax.const(places, dtype), axis)
 
 
+def _gemm(_: Any, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Gemm for the importer, with a constant second factor as it is multiplied: ``FoldConstant``
+    compiles its transposition."""
+    factor = inputs[1]
+    if attrs.get("transB") and isinstance(factor, GenericConst):
+        transposed = np.ascontiguousarray(factor.value.numpy().transpose())
+        inputs[1] = relax.const(transposed, str(factor.ty.dtype))
+        attrs["transB"] = 0
+    return None
+
+
 def _resize(_: Any, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
     """Resize of images to sizes that depend on the inputs; the importer takes constant sizes."""
     inputs[3:] = map(_fixed_sizes, inputs[3:])
@@ -223,11 +234,12 @@ def _tile(bb: Any, inputs: list[Any], _: Mapping[str, Any]) -> Any:
     return relax.op.reshape(value, [count * size for count, size in pairs])
 
 
-_CONVERSIONS: dict[str, Callable[[Any, list[Any], Mapping[str, Any]], Any]] = {
+_CONVERSIONS: dict[str, Callable[[Any, list[Any], dict[str, Any]], Any]] = {
     "Clip": _clip,
     "Dropout": _dropout,
     "Expand": _expand,
     "Gather": _gather,
+    "Gemm": _gemm,
     "Range": _range,
     "Resize": _resize,
     "Slice": _slice,
