@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,32 @@ class EditableGraph:
         for node in reversed(list(self.nodes)):
             if not any(self.consumers.get(name) for name in node.output):
                 self.replace([node], [])
+
+
+@dataclass
+class NodeBuilder:
+    """New nodes in place of one, named after its result ``like``."""
+
+    graph: EditableGraph
+    like: str
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+
+    def constant(self, value: Any) -> str:
+        """Add a constant: numbers with a fraction in float32, integers in int64."""
+        array = np.asarray(value)
+        dtype = np.float32 if array.dtype.kind == "f" else np.int64
+        return self.graph.add_constant(self.like, array.astype(dtype))
+
+    def add(self, kind: str, inputs: list[str], *, result: str = "", **attributes: Any) -> str:
+        """Add a node; returns the name of its only output."""
+        name = self.graph.fresh(self.like)
+        output = result or name
+        self.nodes.append(helper.make_node(kind, inputs, [output], name, **attributes))
+        return output
+
+    def reshape(self, source: str, shape: list[int]) -> str:
+        """Add a ``Reshape``, in which 0 keeps a size."""
+        return self.add("Reshape", [source, self.constant(shape)])
 
 
 def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
