@@ -8,7 +8,8 @@ from typing import Any
 from benchmarks.report import say
 from examples.models.catalogue import make
 from workers.backends import registry
-from workers.engine.types import AlternativeFormat, Network, TensorSpec, convolution_sizes
+from workers.engine.convolutions import convolution_sizes
+from workers.engine.types import AlternativeFormat, Network, TensorSpec
 from workers.inspection.inspect import read_folder
 
 SAMPLES = "samples.npz"
@@ -44,7 +45,7 @@ def network_of(folder: Path) -> Network:
         macs=graph["macs"],
         embedding=tuple(graph["embedding"]),
         integer_bounds=graph["integer_bounds"],
-        convolutions_3x3=convolution_sizes(graph["convolutions_3x3"]),
+        convolutions=convolution_sizes(graph["convolutions"]),
         samples_path=samples if samples.exists() else None,
         alternatives=tuple(
             AlternativeFormat(form["format"], folder / form["path"], _sha256(folder / form["path"]))

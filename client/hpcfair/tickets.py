@@ -48,9 +48,9 @@ class GraphFacts:
         forms: ``{"format", "path"}`` of each file of the same network that some backend takes as it
             is: ``torch-export`` or ``tflite``.
         integer_bounds: Name of an integer input to the number of rows of the table that it indexes.
-        convolutions_3x3: ``[inputs, outputs, rows, columns]`` of each distinct 3x3 convolution with
-            stride 1, one group, constant weights and known sizes: its channels, and the image that
-            it gives.
+        convolutions: The distinct convolutions with stride 1, one group and constant weights: their
+            channels (``inputs``, ``outputs``), and sizes of the other axes (lists: ``kernel``,
+            ``dilations``, ``result``).
         format: ``onnx``, or ``tflite`` if no ONNX file was published.
         weight_dtypes: Element type to number of weight elements.
     """
@@ -71,7 +71,7 @@ class GraphFacts:
     forms: list[dict[str, str]] = field(default_factory=list)
     integer_bounds: dict[str, int] = field(default_factory=dict)
     weight_dtypes: dict[str, int] = field(default_factory=dict)
-    convolutions_3x3: list[list[int]] = field(default_factory=list)
+    convolutions: list[dict[str, Any]] = field(default_factory=list)
     format: str = "onnx"
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from hpcfair.decoder import DecoderInputs
 from workers.backends.rewrites.filtering import DenseConvolution
+from workers.backends.rewrites.overlap import USUAL_LENGTH, SequenceConvolution
 from workers.engine.types import Network
 
 #: Operators of networks that are quantised already.
@@ -60,9 +61,21 @@ def may_concatenate_channels(network: Network) -> bool:
     return operators.get("Concat", 0) > others and "Conv" in operators and not attends(network)
 
 
-def filters_minimally(network: Network) -> bool:
-    """Whether Winograd's algorithm makes a convolution of the network faster."""
-    return any(DenseConvolution(*each).algorithm() for each in network.convolutions_3x3)
+def has_fast_algorithm(network: Network) -> bool:
+    """Whether Winograd's algorithm or Fourier transforms make a convolution of the network
+    faster."""
+    is_open = any(isinstance(size, str) for spec in network.inputs for size in spec.shape[1:])
+    for each in network.convolutions:
+        channels = (each.inputs, each.outputs)
+        if each.kernel == (3, 3) and each.dilations == (1, 1):
+            if DenseConvolution(*channels, *each.result).algorithm():
+                return True
+        elif len(each.kernel) == 1:
+            length = USUAL_LENGTH if is_open else each.result[0]
+            sequence = SequenceConvolution(*channels, *each.kernel, *each.dilations, length)
+            if sequence.window():
+                return True
+    return False
 
 
 def _computed_pads(network: Network) -> int:

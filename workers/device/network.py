@@ -6,7 +6,8 @@ from hpcfair.decoder import DecoderInputs
 from hpcfair.tickets import GraphFacts, JobTicket
 from workers.backends.space import ML_DOMAIN, is_ml
 from workers.device.ports import Hub
-from workers.engine.types import AlternativeFormat, Network, convolution_sizes, tensor_specs
+from workers.engine.convolutions import convolution_sizes
+from workers.engine.types import AlternativeFormat, Network, tensor_specs
 
 _SAMPLES = "samples.npz"
 
@@ -52,7 +53,7 @@ def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
         embedding=tuple(graph.embedding),
         samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
         integer_bounds=dict(graph.integer_bounds),
-        convolutions_3x3=convolution_sizes(graph.convolutions_3x3),
+        convolutions=convolution_sizes(graph.convolutions),
         alternatives=tuple(
             AlternativeFormat(form["format"], folder / form["path"], digests[form["path"]])
             for form in graph.forms

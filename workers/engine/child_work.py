@@ -17,6 +17,7 @@ from hpcfair.measurement.placement import CallerPlacement
 from hpcfair.measurement.query import QueryRunner, batches_of
 from hpcfair.measurement.streams import copy_of
 from hpcfair.measurement.timing import time_runs, wait_until_idle
+from workers.engine.convolutions import convolution_sizes
 from workers.engine.intermediates import saved_s
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
@@ -31,7 +32,6 @@ from workers.engine.types import (
     SampleQuery,
     SharedFolders,
     TargetSpec,
-    convolution_sizes,
     tensor_specs,
 )
 
@@ -217,7 +217,7 @@ def network_from(data: Mapping[str, Any]) -> Network:
             "inputs": tensor_specs(data["inputs"]),
             "outputs": tensor_specs(data["outputs"]),
             "embedding": tuple(data["embedding"]),
-            "convolutions_3x3": convolution_sizes(data["convolutions_3x3"]),
+            "convolutions": convolution_sizes(data["convolutions"]),
             "alternatives": tuple(
                 AlternativeFormat(each["format"], Path(each["path"]), each["sha256"])
                 for each in data["alternatives"]

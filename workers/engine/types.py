@@ -6,12 +6,13 @@ or seconds (``_s``), sizes bytes (``_bytes``).
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from hpcfair.precisions import Tolerance
+from workers.engine.convolutions import ConvolutionSizes
 
 Outcome = Literal[
     "measured", "pruned", "infrastructure", "invalid", "timeout", "crash", "wrong-output"
@@ -46,11 +47,6 @@ def tensor_specs(documents: Iterable[Mapping[str, Any]]) -> tuple[TensorSpec, ..
     return tuple(
         TensorSpec(each["name"], each["dtype"], tuple(each["shape"])) for each in documents
     )
-
-
-def convolution_sizes(lists: Iterable[Sequence[int]]) -> tuple[tuple[int, int, int, int], ...]:
-    """Sizes of convolutions from their JSON, lists of four integers."""
-    return tuple((inputs, outputs, rows, columns) for inputs, outputs, rows, columns in lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +92,7 @@ class Network:
         dimensions: Sizes of named dimensions for random tensors.
         integer_bounds: Integer input to the number of rows of the table that it indexes, where
             known: exclusive upper bound of random values.
-        convolutions_3x3: Input and output channels, and rows and columns of the result, of each
-            distinct 3x3 convolution with stride 1, one group, constant weights and known sizes.
+        convolutions: The distinct convolutions with stride 1, one group and constant weights.
         alternatives: Other files of the same network, which some backends require.
         passes: Backend to the lists of compiler passes that serve this architecture class on this
             target, best first, each as a value of the backend's option ``passes``.
@@ -121,7 +116,7 @@ class Network:
     samples_path: Path | None = None
     dimensions: dict[str, int] = field(default_factory=dict)
     integer_bounds: dict[str, int] = field(default_factory=dict)
-    convolutions_3x3: tuple[tuple[int, int, int, int], ...] = ()
+    convolutions: tuple[ConvolutionSizes, ...] = ()
     alternatives: tuple[AlternativeFormat, ...] = ()
     passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     schedules_path: Path | None = None

@@ -249,7 +249,7 @@ def _facts(
         "weight_bytes": spent.weight_bytes,
         "weight_dtypes": spent.weight_dtypes,
         "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
-        "convolutions_3x3": dense_convolutions(flow),
+        "convolutions": dense_convolutions(flow),
         "forms": [],
     }
     return facts, None if model.functions else flow

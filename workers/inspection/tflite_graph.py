@@ -90,7 +90,7 @@ def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
         "integer_bounds": _integer_bounds(network, steps),
         "weight_dtypes": dict(weights),
         # Only builds from ONNX files use them.
-        "convolutions_3x3": [],
+        "convolutions": [],
         "forms": [],
     }
 

@@ -31,7 +31,7 @@ def graph_facts(graph: Graph) -> GraphFacts:
         # Missing from inspections by older versions of the hub.
         forms=graph.facts.get("forms", []),
         integer_bounds=graph.facts.get("integer_bounds", {}),
-        convolutions_3x3=graph.facts.get("convolutions_3x3", []),
+        convolutions=graph.facts.get("convolutions", []),
         weight_dtypes=graph.facts.get("weight_dtypes", {}),
         format=graph.facts.get("format", "onnx"),
     )

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from workers.backends.rewrites.fourier import transform_long_convolutions
+from workers.backends.rewrites.convolutions import reduce_multiplications
 from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.overlap import SequenceConvolution, inverse, spectrum, transform
 
@@ -53,7 +53,7 @@ def convolved(
 
 def rewritten(model: onnx.ModelProto, most_bytes: int = PLENTY) -> tuple[int, onnx.ModelProto]:
     graph = EditableGraph(model)
-    count = transform_long_convolutions(graph, most_bytes)
+    count = reduce_multiplications(graph, most_bytes).get("fourier", 0)
     after = graph.model()
     onnx.checker.check_model(after, full_check=True)
     return count, after

@@ -1,8 +1,6 @@
 """Convolutions by Winograd's algorithm compute what they did, and only where they gain."""
 
-from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,17 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.workers.backends.offered import X86, network_of, values
-from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
-from workers.backends.onnxruntime.files import most_added_bytes
-from workers.backends.onnxruntime.rewrite import save_rewritten
-from workers.backends.onnxruntime.space import space_of
+from workers.backends.rewrites.convolutions import reduce_multiplications
 from workers.backends.rewrites.filtering import F2, F4, DenseConvolution, FilteringAlgorithm
 from workers.backends.rewrites.graph import EditableGraph
-from workers.backends.rewrites.winograd import filter_minimally
-from workers.engine.errors import InvalidCandidate
-from workers.inspection.inspect import read_folder
-from workers.testing import networks
 
 Floats = npt.NDArray[np.floating[Any]]
 RNG = np.random.default_rng(0)
@@ -66,7 +56,7 @@ def convolved(
 
 def rewritten(model: onnx.ModelProto, most_bytes: int = PLENTY) -> tuple[int, onnx.ModelProto]:
     graph = EditableGraph(model)
-    count = filter_minimally(graph, most_bytes)
+    count = reduce_multiplications(graph, most_bytes).get("winograd", 0)
     after = graph.model()
     onnx.checker.check_model(after, full_check=True)
     return count, after
@@ -185,73 +175,8 @@ def test_what_would_grow_too_large_stays() -> None:
     assert [rewritten(model, most)[0] for most in (grown - 1, grown)] == [0, 1]
 
 
-def test_growth_is_bounded_by_what_protobuf_and_this_process_write(tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    path.write_bytes(convolved().SerializeToString())
-    assert 0 < most_added_bytes(path) < 1_800_000_000 - path.stat().st_size
-
-
-def facts(model: onnx.ModelProto, folder: Path) -> list[list[int]]:
-    folder.mkdir(exist_ok=True)
-    (folder / "model.onnx").write_bytes(model.SerializeToString())
-    (graph,) = read_folder(folder, None)["graphs"]
-    sizes: list[list[int]] = graph["convolutions_3x3"]
-    return sizes
-
-
-def test_inspection_lists_what_may_be_rewritten(tmp_path: Path) -> None:
-    same = convolved(pads=[1] * 4)
-    assert facts(same, tmp_path / "same") == [[CHANNELS, CHANNELS, SIZE, SIZE]]
-    uneven = convolved(channels=(24, 7), image=(9, 12))
-    assert facts(uneven, tmp_path / "uneven") == [[24, 7, 7, 10]]
-    others: list[dict[str, Any]] = [{"strides": [2, 2]}, {"group": 2}, {"kernel": 1}]
-    for number, changed in enumerate(others):
-        assert facts(convolved(**changed), tmp_path / str(number)) == []
-
-
-@pytest.mark.parametrize(
-    ("sizes", "is_offered"),
-    [
-        ([], False),
-        ([[16, 16, 56, 56]], False),
-        ([[3, 64, 224, 224], [256, 256, 28, 28]], True),
-        # The sizes of dynamic rows and columns are taken as one.
-        ([[256, 256, 1, 1]], False),
-        ([[0, 256, 28, 28]], False),
-    ],
-    ids=str,
-)
-def test_a_network_that_has_nothing_to_rewrite_is_not_offered_it(
-    tmp_path: Path, sizes: list[tuple[int, int, int, int]], *, is_offered: bool
-) -> None:
-    cnn = network_of(networks.residual_cnn, tmp_path)
-    network = replace(cnn, convolutions_3x3=tuple(sizes))
-    assert ("winograd" in values(network, X86, "artefact")) == is_offered
-
-
 def test_more_channels_and_larger_images_gain_more() -> None:
     sizes = (64, 128, 256, 512)
     for algorithm, rows in product((F2, F4), (8, 16, 32)):
         costs = [DenseConvolution(n, n, rows, rows).cost(algorithm) for n in sizes]
         assert costs == sorted(costs, reverse=True)
-
-
-def test_the_backend_builds_what_its_space_offers(tmp_path: Path) -> None:
-    network = networks.write(convolved(pads=[1] * 4), tmp_path / "model")
-    network = replace(network, convolutions_3x3=((CHANNELS, CHANNELS, SIZE, SIZE),))
-    space = space_of(network, X86)
-    options = next(each for each in space.promising if each.get("artefact") == "winograd")
-    assert space.contains(options)
-    made = OnnxRuntimeBackend().make(network, X86, options, tmp_path)
-    assert (made.tolerance, made.provenance) == ("exact", {"rewrites": {"winograd": 1}})
-    x = RNG.standard_normal((1, CHANNELS, SIZE, SIZE)).astype(np.float32)
-    expected = run(onnx.load(network.model_path), x)
-    result = run(onnx.load(tmp_path / made.entry_point), x)
-    assert np.linalg.norm(result - expected) < 1e-5 * np.linalg.norm(expected)
-
-
-def test_a_build_without_gain_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    path.write_bytes(convolved(channels=(16, 16)).SerializeToString())
-    with pytest.raises(InvalidCandidate, match="no convolution"):
-        save_rewritten(path, tmp_path / "out.onnx", "winograd")

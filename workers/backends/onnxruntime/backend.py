@@ -107,7 +107,7 @@ def _make(network: Network, target: TargetSpec, options: Options, out: Path) -> 
         from workers.backends.onnxruntime import files  # noqa: PLC0415
 
         return Artefact(files.copy_model(network.source_path, out), tolerance)
-    if artefact in {"rewritten", "winograd"}:
+    if artefact in {"rewritten", "fast-convolutions"}:
         from workers.backends.onnxruntime import rewrite  # noqa: PLC0415
 
         provenance = rewrite.save_rewritten(network.source_path, path, artefact)

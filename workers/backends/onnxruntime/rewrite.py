@@ -11,10 +11,10 @@ from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.attention import fuse_attention
 from workers.backends.rewrites.concat import split_over_concat
+from workers.backends.rewrites.convolutions import reduce_multiplications
 from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
-from workers.backends.rewrites.winograd import filter_minimally
 from workers.engine.errors import InvalidCandidate
 
 
@@ -42,16 +42,18 @@ _REWRITES = {
 def save_rewritten(path: Path, out: Path, artefact: str) -> dict[str, Any]:
     """Write the rewritten network to ``out``; returns provenance with the count of each rewrite.
 
-    ``artefact`` is ``rewritten``, or ``winograd`` for Winograd's convolutions besides. Raises
-    InvalidCandidate if the network is too large or there is nothing to rewrite.
+    ``artefact`` is ``rewritten``, or ``fast-convolutions`` for those of
+    :mod:`workers.backends.rewrites.convolutions` besides. Raises InvalidCandidate if the network is
+    too large or there is nothing to rewrite.
     """
     refuse_large(path)
     graph = EditableGraph(_simplified(path, out))
     counts = {name: count for name, rewrite in _REWRITES.items() if (count := rewrite(graph))}
-    if artefact == "winograd":
-        counts["winograd"] = filter_minimally(graph, most_added_bytes(path))
-        if not counts["winograd"]:
-            raise InvalidCandidate("no convolution of this network gains by Winograd's algorithm")
+    if artefact == "fast-convolutions":
+        reduced = reduce_multiplications(graph, most_added_bytes(path))
+        if not reduced:
+            raise InvalidCandidate("no convolution of this network has a faster algorithm")
+        counts |= reduced
     if not counts.keys() - {"sums"}:
         raise InvalidCandidate("nothing of this network could be rewritten")
     onnx.save(graph.model(), out)

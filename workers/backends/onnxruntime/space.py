@@ -13,7 +13,7 @@
 from workers.backends.space import (
     QUANTISED,
     attends,
-    filters_minimally,
+    has_fast_algorithm,
     may_concatenate_channels,
     may_shuffle_channels,
     takes_float32,
@@ -47,7 +47,7 @@ _EXACT: Options = {"precision": "float32", "graph_optimization": "all"}
 #: In order of the time that they take to build, but for the last, which runs like the defaults.
 _PROMISING: tuple[Options, ...] = (
     {**_EXACT, "artefact": "rewritten"},
-    {**_EXACT, "artefact": "winograd"},
+    {**_EXACT, "artefact": "fast-convolutions"},
     {"precision": "int8-dynamic", "per_channel": True},
     {"precision": "int8-static", "per_channel": True},
     {**_EXACT, "artefact": "optimized"},
@@ -147,15 +147,15 @@ def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
 
 
 def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
-    """Kinds of file. All but ``rewritten`` and ``winograd`` run equally fast; they load faster from
-    left to right. ``winograd`` is rewritten too; it is larger and takes longer to load.
+    """Kinds of file. All but the rewritten ones run equally fast; they load faster from left to
+    right. ``fast-convolutions`` is rewritten too; it is larger and takes longer to load.
 
     ORT files load as they were saved, so one with blocked layouts would fit only processors with
     the same vector length, which a target does not guarantee.
     """
     rewritten: tuple[str, ...] = ("rewritten",) if _is_rewritable(network) else ()
-    if takes_float32(network) and filters_minimally(network):
-        rewritten = (*rewritten, "winograd")
+    if takes_float32(network) and has_fast_algorithm(network):
+        rewritten = (*rewritten, "fast-convolutions")
     if not operators & _BLOCKED:
         return ("onnx", "optimized", "ort", *rewritten)
     return ("onnx", "optimized", *rewritten)

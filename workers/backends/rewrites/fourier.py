@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import helper
 
 from workers.backends.rewrites.graph import EditableGraph, NodeBuilder, attribute
 from workers.backends.rewrites.overlap import (
@@ -31,21 +30,8 @@ from workers.engine.ports import Array
 _SWAPPED = [0, 2, 1]
 
 
-def transform_long_convolutions(graph: EditableGraph, most_bytes: int) -> int:
-    """Rewrite the convolutions of sequences that become faster, in the order of the graph, as long
-    as all weights together grow by at most ``most_bytes``; returns their number."""
-    count = 0
-    for node in [node for node in graph.nodes if node.op_type == "Conv"]:
-        plan = _plan(graph, node)
-        if plan is not None and plan.added_bytes <= most_bytes:
-            most_bytes -= plan.added_bytes
-            graph.replace([node], _rewritten(graph, node, plan))
-            count += 1
-    return count
-
-
 @dataclass(frozen=True)
-class _Plan:
+class FourierPlan:
     """A convolution to rewrite: ``float32[outputs, inputs, kernel]`` weights, the zeros before and
     behind the sequence, and the values of a window."""
 
@@ -64,8 +50,25 @@ class _Plan:
         bytes_of_one: int = self.weights.nbytes // self.convolution.kernel
         return bytes_of_one * (2 * self.window - self.convolution.kernel)
 
+    def nodes(self, graph: EditableGraph, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """The nodes that compute the result of ``node``."""
+        new = NodeBuilder(graph, node.output[0])
+        windows, length = _windows(new, node.input[0], self)
+        spectra = new.add("MatMul", [new.constant(transform(self.window)), windows])
+        products = _products(new, spectra, self)
+        results = new.add("MatMul", [new.constant(inverse(self.window)[: self.results]), products])
+        in_order = new.add("Transpose", [results], perm=[0, 1, 3, 2, 4])
+        sequence = new.reshape(in_order, [0, -1, self.convolution.outputs])
+        end = new.reshape(length, [1])
+        sequence = new.add("Slice", [sequence, new.constant([0]), end, new.constant([1])])
+        if len(node.input) > 2 and node.input[2]:
+            sequence = new.add("Add", [sequence, node.input[2]])
+        new.add("Transpose", [sequence], result=node.output[0], perm=_SWAPPED)
+        return new.nodes
 
-def _plan(graph: EditableGraph, node: onnx.NodeProto) -> _Plan | None:
+
+def fourier_plan(graph: EditableGraph, node: onnx.NodeProto) -> FourierPlan | None:
+    """How to rewrite a ``Conv``; ``None`` if it would not become faster."""
     weights = graph.constant(node.input[1])
     if weights is None or weights.ndim != 3 or weights.dtype != np.float32:
         return None
@@ -78,7 +81,7 @@ def _plan(graph: EditableGraph, node: onnx.NodeProto) -> _Plan | None:
     length = result[2] if result is not None and isinstance(result[2], int) else USUAL_LENGTH
     convolution = SequenceConvolution(inputs, outputs, kernel, dilation, length)
     window = convolution.window()
-    return _Plan(weights, convolution, pads, window) if pads and window else None
+    return FourierPlan(weights, convolution, pads, window) if pads and window else None
 
 
 def _pads(node: onnx.NodeProto, span: int) -> tuple[int, int] | None:
@@ -93,23 +96,7 @@ def _pads(node: onnx.NodeProto, span: int) -> tuple[int, int] | None:
     return (less, more) if padding == "SAME_UPPER" else (more, less)
 
 
-def _rewritten(graph: EditableGraph, node: onnx.NodeProto, plan: _Plan) -> list[onnx.NodeProto]:
-    new = NodeBuilder(graph, node.output[0])
-    windows, length = _windows(new, node.input[0], plan)
-    spectra = new.add("MatMul", [new.constant(transform(plan.window)), windows])
-    products = _products(new, spectra, plan)
-    results = new.add("MatMul", [new.constant(inverse(plan.window)[: plan.results]), products])
-    in_order = new.add("Transpose", [results], perm=[0, 1, 3, 2, 4])
-    sequence = new.reshape(in_order, [0, -1, plan.convolution.outputs])
-    end = new.reshape(length, [1])
-    sequence = new.add("Slice", [sequence, new.constant([0]), end, new.constant([1])])
-    if len(node.input) > 2 and node.input[2]:
-        sequence = new.add("Add", [sequence, node.input[2]])
-    new.add("Transpose", [sequence], result=node.output[0], perm=_SWAPPED)
-    return new.nodes
-
-
-def _windows(new: NodeBuilder, source: str, plan: _Plan) -> tuple[str, str]:
+def _windows(new: NodeBuilder, source: str, plan: FourierPlan) -> tuple[str, str]:
     """``float32[N, windows, phases, T, inputs]`` of ``float32[N, inputs, length]``, and the number
     of results of the convolution. Lengths are computed, since they may vary."""
     dilation, kernel = plan.convolution.dilation, plan.convolution.kernel
@@ -127,13 +114,11 @@ def _windows(new: NodeBuilder, source: str, plan: _Plan) -> tuple[str, str]:
     return new.add("Gather", [padded, places], axis=1), length
 
 
-def _products(new: NodeBuilder, spectra: str, plan: _Plan) -> str:
+def _products(new: NodeBuilder, spectra: str, plan: FourierPlan) -> str:
     """``float32[N, windows, phases, T, outputs]``: each frequency times its weights."""
     convolution, number = plan.convolution, plan.window // 2
     frequencies = new.reshape(spectra, [0, 0, 0, number, 2 * convolution.inputs])
-    parts = [new.graph.fresh(new.like) for _ in range(number)]
-    sizes = new.constant(np.ones(number, np.int64))
-    new.nodes.append(helper.make_node("Split", [frequencies, sizes], parts, parts[0], axis=3))
+    parts = new.split(frequencies, number, axis=3)
     products = [
         new.add("MatMul", [part, new.constant(block)])
         for part, block in zip(parts, spectrum(plan.weights, plan.window), strict=True)

@@ -138,6 +138,17 @@ class NodeBuilder:
         """Add a ``Reshape``, in which 0 keeps a size."""
         return self.add("Reshape", [source, self.constant(shape)])
 
+    def slice(self, source: str, starts: list[int], ends: list[int], axes: list[int]) -> str:
+        """Add a ``Slice``."""
+        return self.add("Slice", [source, *map(self.constant, (starts, ends, axes))])
+
+    def split(self, source: str, number: int, axis: int) -> list[str]:
+        """Add a ``Split`` into parts of size 1; returns their names."""
+        parts = [self.graph.fresh(self.like) for _ in range(number)]
+        sizes = self.constant(np.ones(number, np.int64))
+        self.nodes.append(helper.make_node("Split", [source, sizes], parts, parts[0], axis=axis))
+        return parts
+
 
 def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
     """The value of an attribute, or ``default`` if it is absent."""

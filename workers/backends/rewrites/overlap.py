@@ -44,6 +44,8 @@ class SequenceConvolution:
 
     def window(self) -> int | None:
         """T with the least work, an even number; ``None`` if no T is worthwhile."""
+        if min(self.inputs, self.outputs, self.length) < 1:
+            return None
         lengths = [size for size in _LENGTHS if self.kernel < size <= _LONGEST * self.kernel]
         best = min(lengths, key=self.work, default=None)
         return best if best is not None and self.work(best) <= _MOST_WORK else None

@@ -11,40 +11,21 @@ tile consists of a block of m x m pixels and of the first two rows and columns o
 Weights grow to 16/9 (F(2, 3)) or 4 times (F(4, 3)) their bytes.
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import helper
 
 from workers.backends.rewrites.filtering import DenseConvolution, FilteringAlgorithm
-from workers.backends.rewrites.graph import EditableGraph, attribute
+from workers.backends.rewrites.graph import EditableGraph, NodeBuilder, attribute
 from workers.engine.ports import Array
 
 _CHANNELS_LAST = [0, 2, 3, 1]
 _CHANNELS_FIRST = [0, 3, 1, 2]
-#: The first opset whose ``Split``, ``Pad`` and ``Slice`` take sizes as inputs.
-_LOWEST_OPSET = 13
-
-
-def filter_minimally(graph: EditableGraph, most_bytes: int) -> int:
-    """Rewrite the convolutions that become faster, in the order of the graph, as long as all
-    weights together grow by at most ``most_bytes``; returns their number."""
-    if graph.opset < _LOWEST_OPSET:
-        return 0
-    count = 0
-    for node in [node for node in graph.nodes if node.op_type == "Conv"]:
-        plan = _plan(graph, node)
-        if plan is not None and plan.added_bytes <= most_bytes:
-            most_bytes -= plan.added_bytes
-            graph.replace([node], _rewritten(graph, node, plan))
-            count += 1
-    return count
 
 
 @dataclass(frozen=True)
-class _Plan:
+class WinogradPlan:
     """A convolution to rewrite: ``float32[outputs, inputs, 3, 3]`` weights, and the rows and
     columns of its image and of the zeros before it."""
 
@@ -63,8 +44,19 @@ class _Plan:
     def tiles(self) -> tuple[int, int]:
         return self.convolution.tiles(self.algorithm)
 
+    def nodes(self, graph: EditableGraph, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """The nodes that compute the result of ``node``."""
+        new = NodeBuilder(graph, node.output[0])
+        tiles = _transformed_tiles(new, node.input[0], self)
+        image = _image(new, _products(new, tiles, self), self)
+        if len(node.input) > 2 and node.input[2]:
+            image = new.add("Add", [image, node.input[2]])
+        new.add("Transpose", [image], result=node.output[0], perm=_CHANNELS_FIRST)
+        return new.nodes
 
-def _plan(graph: EditableGraph, node: onnx.NodeProto) -> _Plan | None:
+
+def winograd_plan(graph: EditableGraph, node: onnx.NodeProto) -> WinogradPlan | None:
+    """How to rewrite a ``Conv``; ``None`` if it would not become faster."""
     weights, source = graph.constant(node.input[1]), graph.shape(node.input[0])
     before, result = _zeros_before(node), graph.shape(node.output[0])
     if weights is None or source is None or result is None or before is None:
@@ -78,7 +70,7 @@ def _plan(graph: EditableGraph, node: onnx.NodeProto) -> _Plan | None:
     algorithm = convolution.algorithm()
     if algorithm is None:
         return None
-    return _Plan(weights, convolution, algorithm, (sizes[0], sizes[1]), before)
+    return WinogradPlan(weights, convolution, algorithm, (sizes[0], sizes[1]), before)
 
 
 def _is_dense(node: onnx.NodeProto, weights: Array) -> bool:
@@ -100,46 +92,7 @@ def _zeros_before(node: onnx.NodeProto) -> tuple[int, int] | None:
     return (pads[0], pads[1]) if len(pads) == 4 and min(pads) >= 0 else None
 
 
-@dataclass
-class _Nodes:
-    """New nodes in place of one, whose names derive from its result ``like``."""
-
-    graph: EditableGraph
-    like: str
-    nodes: list[onnx.NodeProto] = field(default_factory=list)
-
-    def constant(self, value: Any) -> str:
-        """A constant: numbers with a fraction in float32, integers in int64."""
-        array = np.asarray(value)
-        dtype = np.float32 if array.dtype.kind == "f" else np.int64
-        return self.graph.add_constant(self.like, array.astype(dtype))
-
-    def add(self, kind: str, inputs: list[str], *, result: str = "", **attributes: Any) -> str:
-        """Add a node; returns the name of its only output."""
-        name = self.graph.fresh(self.like)
-        output = result or name
-        self.nodes.append(helper.make_node(kind, inputs, [output], name, **attributes))
-        return output
-
-    def reshape(self, source: str, shape: list[int]) -> str:
-        return self.add("Reshape", [source, self.constant(shape)])
-
-    def cut(self, source: str, starts: list[int], ends: list[int], axes: list[int]) -> str:
-        return self.add("Slice", [source, *map(self.constant, (starts, ends, axes))])
-
-
-def _rewritten(graph: EditableGraph, node: onnx.NodeProto, plan: _Plan) -> list[onnx.NodeProto]:
-    new = _Nodes(graph, node.output[0])
-    tiles = _transformed_tiles(new, node.input[0], plan)
-    products = _products(new, tiles, plan)
-    image = _image(new, products, plan)
-    if len(node.input) > 2 and node.input[2]:
-        image = new.add("Add", [image, node.input[2]])
-    new.add("Transpose", [image], result=node.output[0], perm=_CHANNELS_FIRST)
-    return new.nodes
-
-
-def _transformed_tiles(new: _Nodes, source: str, plan: _Plan) -> str:
+def _transformed_tiles(new: NodeBuilder, source: str, plan: WinogradPlan) -> str:
     """``float32[N, components, tiles, inputs]`` of ``float32[N, inputs, rows, columns]``."""
     (rows, columns), size = plan.tiles, plan.algorithm.tile
     channels, overlap = plan.convolution.inputs, 2
@@ -158,7 +111,7 @@ def _transformed_tiles(new: _Nodes, source: str, plan: _Plan) -> str:
     for down, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
         high, wide = overlap if down else size, overlap if right else size
         ends = [high, wide, rows + down, columns + right]
-        part = new.cut(blocks, [0, 0, down, right], ends, [1, 2, 3, 4])
+        part = new.slice(blocks, [0, 0, down, right], ends, [1, 2, 3, 4])
         parts.append(new.reshape(part, [0, high * wide, rows * columns * channels]))
         order += places[down * size :, right * size :][:high, :wide].ravel().tolist()
     tiles = new.add("Concat", parts, axis=1)
@@ -167,16 +120,14 @@ def _transformed_tiles(new: _Nodes, source: str, plan: _Plan) -> str:
     return new.reshape(transformed, [0, plan.algorithm.components, rows * columns, channels])
 
 
-def _products(new: _Nodes, tiles: str, plan: _Plan) -> str:
+def _products(new: NodeBuilder, tiles: str, plan: WinogradPlan) -> str:
     """``float32[N, components, tiles, outputs]``: each component times its weights."""
     transform, number = plan.algorithm.weights, plan.algorithm.components
     outputs, inputs = plan.weights.shape[:2]
     flat = plan.weights.reshape(-1, 9).astype(np.float64)
     weights = np.kron(transform, transform) @ flat.T
     matrices = weights.reshape(number, outputs, inputs).swapaxes(1, 2)
-    parts = [new.graph.fresh(new.like) for _ in range(number)]
-    sizes = new.constant(np.ones(number, np.int64))
-    new.nodes.append(helper.make_node("Split", [tiles, sizes], parts, parts[0], axis=1))
+    parts = new.split(tiles, number, axis=1)
     products = [
         new.add("MatMul", [part, new.constant(matrix)])
         for part, matrix in zip(parts, matrices, strict=True)
@@ -184,7 +135,7 @@ def _products(new: _Nodes, tiles: str, plan: _Plan) -> str:
     return new.add("Concat", products, axis=1)
 
 
-def _image(new: _Nodes, products: str, plan: _Plan) -> str:
+def _image(new: NodeBuilder, products: str, plan: WinogradPlan) -> str:
     """``float32[N, rows, columns, outputs]``: tiles, transformed and joined."""
     (rows, columns), size = plan.tiles, plan.algorithm.tile
     channels, shape = plan.convolution.outputs, [plan.convolution.rows, plan.convolution.columns]
@@ -196,4 +147,4 @@ def _image(new: _Nodes, products: str, plan: _Plan) -> str:
     image = new.reshape(parted, [0, rows * size, columns * size, channels])
     if shape == [rows * size, columns * size]:
         return image
-    return new.cut(image, [0, 0], shape, [1, 2])
+    return new.slice(image, [0, 0], shape, [1, 2])
