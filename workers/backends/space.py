@@ -72,7 +72,7 @@ def has_fast_algorithm(network: Network) -> bool:
                 return True
         elif len(each.kernel) == 1:
             length = USUAL_LENGTH if is_open else each.result[0]
-            sequence = SequenceConvolution(*channels, *each.kernel, *each.dilations, length)
+            sequence = SequenceConvolution(*channels, each.kernel[0], each.dilations[0], length)
             if sequence.window():
                 return True
     return False

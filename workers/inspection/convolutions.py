@@ -26,6 +26,8 @@ def _sizes(flow: Flow, step: Step) -> dict[str, Any] | None:
     weights, result = flow.constants.get(value), flow.shape(step.outputs[0])
     if weights is None or weights.overridable or weights.dtype != TensorProto.FLOAT:
         return None
+    if len(weights.shape) < 3:
+        return None
     outputs, inputs, *kernel = weights.shape
     # A list that is absent means ones.
     is_dense = step.number("group", 1) == 1 and {*step.numbers("strides"), 1} == {1}

@@ -8,7 +8,7 @@ sequence is a sequence of its own.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ def inverse(window: int) -> _Doubles:
     return columns
 
 
-def spectrum(weights: npt.NDArray[np.float32], window: int) -> _Doubles:
+def spectrum(weights: npt.NDArray[Any], window: int) -> _Doubles:
     """``float64[window / 2, 2 inputs, 2 outputs]``: by frequency, what takes real and imaginary
     parts of the inputs to those of the outputs. The conjugate makes the product a correlation, as
     ``Conv`` computes it.
