@@ -88,8 +88,8 @@ def test_a_script_names_the_file_that_it_wrote(
     exchange.write_inputs(inputs, [{"x": np.ones((1, 2), np.float32)}], None)
     monkeypatch.setattr("sys.argv", ["with", "half", "model.onnx", str(inputs), str(tmp_path)])
     exchange.answer({"half": lambda request: request.out / f"{len(request.runs)}.onnx"}, "numpy")
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert said == {"entry_point": "1.onnx", "versions": {"numpy": np.__version__}}
+    answer = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert answer == {"entry_point": "1.onnx", "versions": {"numpy": np.__version__}}
 
 
 def test_a_build_is_made_once_and_a_failure_is_kept_with_its_reason(
@@ -117,16 +117,16 @@ def test_ours_is_measured_beside_each_tool_and_equal_builds_are_not() -> None:
         result = tune(request, {"fake": backend}, device, MemoryTrialStore(), clock=clock)
         with EvaluationContext(request, backend, device, clock) as context:
             comparison = Comparison(context, 3)
-            found = quantisers._compare(comparison, result, [])
-    assert list(found["compared"]) == ["within_1_percent"]  # there are no labels
-    ours = found["ours"]["within_1_percent"]
+            outcome = quantisers._compare(comparison, result, [])
+    assert list(outcome["compared"]) == ["within_1_percent"]  # there are no labels
+    ours = outcome["ours"]["within_1_percent"]
     assert ours["ratio"] < 0.8
-    for pair in found["compared"]["within_1_percent"].values():
+    for pair in outcome["compared"]["within_1_percent"].values():
         assert pair["is_default"]
         assert pair["low"] <= pair["value"] <= pair["high"]
         assert pair["value"] == pytest.approx(1 / ours["ratio"], rel=0.2)
         assert pair["rounds"] >= 3 * 3
-    json.dumps(found, allow_nan=False)
+    json.dumps(outcome, allow_nan=False)
 
 
 def _result(ratio: float, seconds: float, *, is_default: bool = False) -> dict[str, Any]:

@@ -75,8 +75,8 @@ def check(model: onnx.ModelProto, folder: Path, inputs: Sequence[Mapping[str, Ar
     ) as vm:
         for values in inputs:
             expected = published.run(None, dict(values))
-            for (name, output), wanted in zip(vm.run(dict(values)).items(), expected, strict=True):
-                np.testing.assert_array_equal(output, wanted, err_msg=name)
+            for (name, output), value in zip(vm.run(dict(values)).items(), expected, strict=True):
+                np.testing.assert_array_equal(output, value, err_msg=name)
 
 
 def model_of(
