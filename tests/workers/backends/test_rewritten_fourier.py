@@ -3,21 +3,15 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
-import onnxruntime as ort
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
-from workers.backends.rewrites.convolutions import reduce_multiplications
-from workers.backends.rewrites.graph import EditableGraph
+from tests.workers.backends.convolved import RNG, Floats, convolution, rewritten, run
 from workers.backends.rewrites.overlap import SequenceConvolution, inverse, spectrum, transform
 
-Floats = npt.NDArray[np.floating[Any]]
-RNG = np.random.default_rng(0)
-PLENTY = 10**9
 #: Wide and long enough to gain.
 CHANNELS, KERNEL, LENGTH = 64, 11, 300
 
@@ -27,42 +21,9 @@ def convolved(
     channels: tuple[int, int] = (CHANNELS, CHANNELS),
     kernel: int = KERNEL,
     length: int | str = LENGTH,
-    bias: bool = True,
-    dtype: type = np.float32,
-    **attributes: Any,
+    **options: Any,
 ) -> onnx.ModelProto:
-    """A convolution of ``x``, ``[N, channels, length]``, and an activation."""
-    inputs, outputs = channels
-    shape = (outputs, inputs // attributes.get("group", 1), kernel)
-    arrays = {"w": (RNG.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(dtype)}
-    arrays |= {"b": RNG.standard_normal(outputs).astype(dtype)} if bias else {}
-    nodes = [
-        helper.make_node("Conv", ["x", *arrays], ["c"], "c", **attributes),
-        helper.make_node("Relu", ["c"], ["y"]),
-    ]
-    kind = TensorProto.FLOAT if dtype is np.float32 else TensorProto.DOUBLE
-    graph = helper.make_graph(
-        nodes,
-        "convolved",
-        [helper.make_tensor_value_info("x", kind, ["N", inputs, length])],
-        [helper.make_tensor_value_info("y", kind, None)],
-        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def rewritten(model: onnx.ModelProto, most_bytes: int = PLENTY) -> tuple[int, onnx.ModelProto]:
-    graph = EditableGraph(model)
-    count = reduce_multiplications(graph, most_bytes).get("fourier", 0)
-    after = graph.model()
-    onnx.checker.check_model(after, full_check=True)
-    return count, after
-
-
-def run(model: onnx.ModelProto, x: Floats) -> Floats:
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    result: Floats = session.run(None, {"x": x})[0]
-    return result
+    return convolution(channels, (kernel,), (length,), **options)
 
 
 def in_doubles(model: onnx.ModelProto, x: Floats) -> Floats:
@@ -121,7 +82,7 @@ def test_a_rewritten_convolution_computes_the_same(
         bias=bias,
         **attributes,
     )
-    count, after = rewritten(model)
+    count, after = rewritten(model, "fourier")
     assert count == 1 or not is_dynamic
     x = RNG.standard_normal((batch, channels[0], length)).astype(np.float32)
     expected, result = in_doubles(model, x), run(after, x)
@@ -140,7 +101,7 @@ def test_windows_correlate_exactly(window: int) -> None:
 
 def test_one_network_takes_sequences_of_any_length() -> None:
     model = convolved(length="L", pads=[5, 5])
-    count, after = rewritten(model)
+    count, after = rewritten(model, "fourier")
     assert count == 1
     for length in (1, 22, 23, 500):
         x = RNG.standard_normal((2, CHANNELS, length)).astype(np.float32)
@@ -149,7 +110,7 @@ def test_one_network_takes_sequences_of_any_length() -> None:
 
 def test_numbers_that_are_undefined_stay_undefined() -> None:
     model = convolved(pads=[5, 5])
-    _, after = rewritten(model)
+    _, after = rewritten(model, "fourier")
     x = RNG.standard_normal((2, CHANNELS, LENGTH)).astype(np.float32)
     x[0, 3, 5], x[1, 4, LENGTH - 1] = np.nan, np.inf
     lost = ~np.isfinite(run(model, x)) & np.isfinite(run(after, x))
@@ -171,7 +132,7 @@ def test_numbers_that_are_undefined_stay_undefined() -> None:
     ids=str,
 )
 def test_other_convolutions_stay(changed: dict[str, Any]) -> None:
-    count, after = rewritten(convolved(**changed))
+    count, after = rewritten(convolved(**changed), "fourier")
     assert count == 0
     assert [node.op_type for node in after.graph.node] == ["Conv", "Relu"]
 
@@ -181,7 +142,7 @@ def test_what_would_grow_too_large_stays() -> None:
     window = SequenceConvolution(CHANNELS, CHANNELS, KERNEL, 1, LENGTH).window()
     assert window is not None
     grown = CHANNELS**2 * 4 * (2 * window - KERNEL)
-    assert [rewritten(model, most)[0] for most in (grown - 1, grown)] == [0, 1]
+    assert [rewritten(model, "fourier", most)[0] for most in (grown - 1, grown)] == [0, 1]
 
 
 def test_longer_kernels_and_more_channels_gain_more() -> None:

@@ -4,21 +4,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
-import onnxruntime as ort
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
-from workers.backends.rewrites.convolutions import reduce_multiplications
+from tests.workers.backends.convolved import RNG, Floats, convolution, rewritten, run
 from workers.backends.rewrites.filtering import F2, F4, DenseConvolution, FilteringAlgorithm
-from workers.backends.rewrites.graph import EditableGraph
 
-Floats = npt.NDArray[np.floating[Any]]
-RNG = np.random.default_rng(0)
-PLENTY = 10**9
 #: Wide enough to gain.
 CHANNELS, SIZE = 128, 16
 
@@ -27,45 +21,10 @@ def convolved(
     *,
     channels: tuple[int, int] = (CHANNELS, CHANNELS),
     image: tuple[int | str, int | str] = (SIZE, SIZE),
-    bias: bool = True,
-    opset: int = 17,
-    dtype: type = np.float32,
     kernel: int = 3,
-    **attributes: Any,
+    **options: Any,
 ) -> onnx.ModelProto:
-    """A convolution of ``x``, ``[N, channels, rows, columns]``, and an activation."""
-    inputs, outputs = channels
-    shape = (outputs, inputs // attributes.get("group", 1), kernel, kernel)
-    weights = (RNG.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(dtype)
-    arrays = {"w": weights}
-    arrays |= {"b": RNG.standard_normal(outputs).astype(dtype)} if bias else {}
-    nodes = [
-        helper.make_node("Conv", ["x", *arrays], ["c"], "c", **attributes),
-        helper.make_node("Relu", ["c"], ["y"]),
-    ]
-    kind = TensorProto.FLOAT if dtype is np.float32 else TensorProto.DOUBLE
-    graph = helper.make_graph(
-        nodes,
-        "convolved",
-        [helper.make_tensor_value_info("x", kind, ["N", inputs, *image])],
-        [helper.make_tensor_value_info("y", kind, None)],
-        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-
-
-def rewritten(model: onnx.ModelProto, most_bytes: int = PLENTY) -> tuple[int, onnx.ModelProto]:
-    graph = EditableGraph(model)
-    count = reduce_multiplications(graph, most_bytes).get("winograd", 0)
-    after = graph.model()
-    onnx.checker.check_model(after, full_check=True)
-    return count, after
-
-
-def run(model: onnx.ModelProto, x: Floats) -> Floats:
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    result: Floats = session.run(None, {"x": x})[0]
-    return result
+    return convolution(channels, (kernel, kernel), image, **options)
 
 
 def in_doubles(model: onnx.ModelProto, x: Floats) -> Floats:
@@ -113,7 +72,7 @@ def test_a_rewritten_convolution_computes_the_same(
 ) -> None:
     attributes: dict[str, Any] = {"auto_pad": padding} if padding != "NOTSET" else {"pads": pads}
     model = convolved(channels=channels, image=(rows, columns), bias=bias, **attributes)
-    count, after = rewritten(model)
+    count, after = rewritten(model, "winograd")
     if padding == "NOTSET":
         zeros = (pads[0] + pads[2], pads[1] + pads[3])
     else:
@@ -130,7 +89,7 @@ def test_a_rewritten_convolution_computes_the_same(
 def test_weights_grow_by_the_components_of_a_tile(size: int, algorithm: FilteringAlgorithm) -> None:
     channels = 256
     model = convolved(channels=(channels, channels), image=(size, size), pads=[1] * 4)
-    _, after = rewritten(model)
+    _, after = rewritten(model, "winograd")
     weights = sum(t.dims[0] * t.dims[1] for t in after.graph.initializer if len(t.dims) == 2)
     assert weights == pytest.approx(algorithm.components * channels**2, rel=0.1)
     assert "Conv" not in {node.op_type for node in after.graph.node}
@@ -138,7 +97,7 @@ def test_weights_grow_by_the_components_of_a_tile(size: int, algorithm: Filterin
 
 def test_numbers_that_are_undefined_stay_undefined() -> None:
     model = convolved(pads=[1] * 4)
-    _, after = rewritten(model)
+    _, after = rewritten(model, "winograd")
     x = RNG.standard_normal((2, CHANNELS, SIZE, SIZE)).astype(np.float32)
     x[0, 3, 5, 6], x[1, 4, 0, 15] = np.nan, np.inf
     lost = ~np.isfinite(run(model, x)) & np.isfinite(run(after, x))
@@ -164,7 +123,7 @@ def test_numbers_that_are_undefined_stay_undefined() -> None:
     ids=str,
 )
 def test_other_convolutions_stay(changed: dict[str, Any]) -> None:
-    count, after = rewritten(convolved(**changed))
+    count, after = rewritten(convolved(**changed), "winograd")
     assert count == 0
     assert [node.op_type for node in after.graph.node] == ["Conv", "Relu"]
 
@@ -172,7 +131,7 @@ def test_other_convolutions_stay(changed: dict[str, Any]) -> None:
 def test_what_would_grow_too_large_stays() -> None:
     model = convolved(pads=[1] * 4)
     grown = CHANNELS**2 * 4 * (F4.components - 9)
-    assert [rewritten(model, most)[0] for most in (grown - 1, grown)] == [0, 1]
+    assert [rewritten(model, "winograd", most)[0] for most in (grown - 1, grown)] == [0, 1]
 
 
 def test_more_channels_and_larger_images_gain_more() -> None:
