@@ -15,8 +15,8 @@ DOI_EVERY_S = 60.0
 
 #: Delay after which large files that did not arrive by Xet can be downloaded by it.
 CHUNK_EVERY_S = 60.0
-#: Seconds between looks for networks without a topology.
-DRAW_EVERY_S = 60.0
+#: Seconds between looks for networks that an older version of the hub inspected.
+REINSPECT_EVERY_S = 60.0
 #: Seconds between looks for models that another converter refused.
 CONVERT_EVERY_S = 60.0
 #: Seconds between deletions of expired runs.
@@ -71,10 +71,10 @@ def table() -> dict[str, dict[str, Any]]:
             "schedule": ASSESS_EVERY_S,
             "options": {"expires": ASSESS_EVERY_S},
         },
-        "draw": {
-            "task": "workers.tasks.draw",
-            "schedule": DRAW_EVERY_S,
-            "options": {"expires": DRAW_EVERY_S},
+        "reinspect": {
+            "task": "workers.tasks.reinspect",
+            "schedule": REINSPECT_EVERY_S,
+            "options": {"expires": REINSPECT_EVERY_S},
         },
         "convert": {
             "task": "workers.tasks.convert",

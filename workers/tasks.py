@@ -8,9 +8,9 @@ from django.conf import settings
 
 from registry import dispatch
 from registry.services.analysis.principle import principles_compute
-from registry.services.analysis.topology import drawings_continue
 from registry.services.fair.assessment import assess_due as queue_due
 from registry.services.results.conversion import conversions_retry
+from registry.services.results.graph import inspections_renew
 from registry.services.storage.chunking import blobs_chunk
 from registry.services.storage.gc import gc
 from registry.services.trust.attestation import sign_pending
@@ -76,10 +76,10 @@ def assess_due(**_: Any) -> None:
     queue_due(limit=beat.ASSESS_AT_ONCE)
 
 
-@app.task(name="workers.tasks.draw", ignore_result=True)
-def draw(**_: Any) -> None:
-    """Queue inspections of networks that were inspected before networks were drawn."""
-    drawings_continue()
+@app.task(name="workers.tasks.reinspect", ignore_result=True)
+def reinspect(**_: Any) -> None:
+    """Queue inspections of networks that an older version of the hub inspected."""
+    inspections_renew()
 
 
 @app.task(name="workers.tasks.convert", ignore_result=True)

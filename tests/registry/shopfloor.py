@@ -190,6 +190,11 @@ def graph_row(revision: Revision) -> Graph:
             "producer": facts.producer,
             "external_data": facts.external_data,
             "weight_bytes": facts.weight_bytes,
+            "forms": facts.forms,
+            "integer_bounds": facts.integer_bounds,
+            "weight_dtypes": facts.weight_dtypes,
+            "convolutions": facts.convolutions,
+            "format": facts.format,
         },
     )
 

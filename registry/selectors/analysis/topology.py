@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
-
 from registry.errors import NotFound
 from registry.selectors.analysis.topologycache import ParsedTopology, TopologyCache
 from registry.selectors.storage.blob import blob_open
 from registry.selectors.work.job import open_jobs
-from registry.states import JobKind, JobState, RefKind
-from registry.tables import Graph, Job, Ref, Revision, Topology
+from registry.states import JobKind
+from registry.tables import Graph, Job, Revision, Topology
 
 _PARSED = TopologyCache()
 
@@ -57,7 +55,7 @@ def topology_get(graph: Graph) -> Topology:
     raise NotFound(
         "topology_not_found",
         f"{graph.path} was inspected before networks were drawn.",
-        "It is inspected again in the background; the newest versions come first.",
+        "Versions of branches and tags are inspected again in the background, newest first.",
     )
 
 
@@ -85,17 +83,3 @@ def topology_document(topology: Topology) -> Mapping[str, Any]:
 def drawing_job(revision: Revision) -> Job | None:
     """The open inspection of a revision, if there is one: it will draw the networks."""
     return open_jobs(revision).filter(kind=JobKind.INSPECT).first()
-
-
-def undrawn_heads() -> QuerySet[Revision]:
-    """Heads of default branches with a network that was inspected before networks were drawn,
-    newest first, unless their last inspection failed or is still to come."""
-    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
-    graphs = Graph.objects.filter(revision=OuterRef("pk"), topology=None)
-    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
-    unsound = inspections.exclude(state=JobState.SUCCEEDED)
-    return (
-        Revision.objects.filter(Exists(graphs), ~Exists(unsound), pk__in=heads.values("revision"))
-        .select_related("mlmodel__namespace")
-        .order_by("-id")
-    )

@@ -1,10 +1,21 @@
 """Reads of the facts of networks."""
 
+from dataclasses import MISSING, fields
 from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from hpcfair.tickets import GraphFacts
 from registry.fair.parts import NetworkDescription, TensorDescription
-from registry.tables import Graph, Revision
+from registry.states import JobKind, JobState, RefKind
+from registry.tables import Graph, Job, Ref, Revision
+
+#: Facts that inspections by older versions of the hub lack.
+_LATER_FACTS = [
+    each.name
+    for each in fields(GraphFacts)
+    if each.default is not MISSING or each.default_factory is not MISSING
+]
 
 
 def graph_of(revision: Revision) -> Graph | None:
@@ -28,12 +39,26 @@ def graph_facts(graph: Graph) -> GraphFacts:
         producer=graph.facts["producer"],
         external_data=graph.facts["external_data"],
         weight_bytes=graph.facts["weight_bytes"],
-        # Missing from inspections by older versions of the hub.
-        forms=graph.facts.get("forms", []),
-        integer_bounds=graph.facts.get("integer_bounds", {}),
-        convolutions=graph.facts.get("convolutions", []),
-        weight_dtypes=graph.facts.get("weight_dtypes", {}),
-        format=graph.facts.get("format", "onnx"),
+        **{name: graph.facts[name] for name in _LATER_FACTS if name in graph.facts},
+    )
+
+
+def outdated_heads() -> QuerySet[Revision]:
+    """Heads of branches and tags that an older version of the hub inspected, newest first: facts of
+    the primary network are missing, or a network was not drawn.
+
+    Without those whose last inspection failed or is still to come.
+    """
+    heads = Ref.objects.filter(kind__in=[RefKind.BRANCH, RefKind.TAG]).values("revision")
+    # Every inspection stores the primary network, so that none is outdated for ever.
+    lacks_facts = Q(is_primary=True) & ~Q(facts__has_keys=_LATER_FACTS)
+    graphs = Graph.objects.filter(Q(topology=None) | lacks_facts, revision=OuterRef("pk"))
+    inspections = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.INSPECT)
+    unsound = inspections.exclude(state=JobState.SUCCEEDED)
+    return (
+        Revision.objects.filter(Exists(graphs), ~Exists(unsound), pk__in=heads)
+        .select_related("mlmodel__namespace")
+        .order_by("-id")
     )
 
 

@@ -6,15 +6,19 @@ from django.db import transaction
 
 from hpcfair.tickets import GraphFacts
 from registry.errors import NotFound
-from registry.selectors.results.graph import graph_of
+from registry.selectors.results.graph import graph_of, outdated_heads
 from registry.services.analysis.topology import topology_store
 from registry.services.results.best import best_builds_update
+from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job
-from registry.states import ArchitectureClass
+from registry.services.work.plan import REINSPECTION_PRIORITY
+from registry.states import ArchitectureClass, JobKind, JobState
 from registry.tables import Graph, Job, OutboxEntry
 from registry.validation.texts import check_json
 from registry.validation.topology import TopologyFacts
 
+#: Renewed inspections that wait at most at any time: a hub may have thousands of networks.
+MOST_WAITING = 20
 _COLUMNS = (
     "graph_hash", "architecture_class", "parameters", "macs", "signature", "operators", "embedding",
 )  # fmt: skip
@@ -56,6 +60,25 @@ def graph_store(
         best_builds_update(revision.mlmodel)
         OutboxEntry.objects.create(mlmodel_uuid=revision.mlmodel.uuid)
     return graph
+
+
+def inspections_renew() -> list[Job]:
+    """Queue inspections of networks that an older version of the hub inspected, newest first, a few
+    at a time, so that they get what inspections learned since: topologies, and facts on which
+    searches depend.
+
+    No search follows. Models that fail are not tried again.
+    """
+    waiting = Job.objects.filter(
+        kind=JobKind.INSPECT, state=JobState.QUEUED, priority=REINSPECTION_PRIORITY
+    )
+    left = MOST_WAITING - waiting[:MOST_WAITING].count()
+    return [
+        job_submit(
+            actor=None, kind=JobKind.INSPECT, revision=revision, priority=REINSPECTION_PRIORITY
+        )
+        for revision in outdated_heads()[: max(left, 0)]
+    ]
 
 
 def required_graph(job: Job) -> Graph:

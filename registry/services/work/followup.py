@@ -16,7 +16,7 @@ from registry.services.results.passes import plan_pass_study
 from registry.services.results.reproduction import plan_after_search
 from registry.services.results.schedule import plan_schedules
 from registry.services.work.attempt import job_succeed
-from registry.services.work.plan import DRAWING_PRIORITY, plan, plan_repetition
+from registry.services.work.plan import REINSPECTION_PRIORITY, plan, plan_repetition
 from registry.states import JobKind
 from registry.tables import Job
 
@@ -33,8 +33,8 @@ def job_complete(*, job_uuid: str, fence: int, result: dict[str, Any]) -> None:
 
 def follow_up(job: Job) -> None:
     """Queue the jobs that follow a successful one, except those that are queued already. None
-    follows an inspection that only draws."""
-    if job.kind == JobKind.INSPECT and job.priority == DRAWING_PRIORITY:
+    follows the renewal of an old inspection."""
+    if job.kind == JobKind.INSPECT and job.priority == REINSPECTION_PRIORITY:
         return
     for follow in _FOLLOWING.get(JobKind(job.kind), ()):
         follow(job)

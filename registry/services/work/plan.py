@@ -28,8 +28,8 @@ _FOLLOW_UP_PRIORITY = 280
 _REPETITION_PRIORITY = 290
 #: Background jobs, which study schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
-#: Inspections that only draw networks of older inspections: behind all jobs, and no search follows.
-DRAWING_PRIORITY = 400
+#: Renewals of inspections by older versions of the hub: behind all jobs, and no search follows.
+REINSPECTION_PRIORITY = 400
 #: Seconds after which an inconclusive search is measured again, first, second and third. Most were
 #: short of time, so that the first one follows soon, behind all searches; whatever disturbed the
 #: machine has probably ended before the others. No further repetition follows.

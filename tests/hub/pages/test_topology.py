@@ -11,8 +11,8 @@ from django.test import Client, RequestFactory
 
 from hub.pages.topology import ROWS, network_panel
 from registry.selectors.repository.revision import revision_get
-from registry.services.analysis.topology import drawings_continue
 from registry.services.repository.mlmodel import mlmodel_update
+from registry.services.results.graph import inspections_renew
 from registry.states import Gate, JobState
 from registry.tables import Graph, Job, MLModel, Topology, User
 from tests.hub.pages.test_reading import status, text
@@ -120,7 +120,7 @@ def test_names_of_strangers_are_only_text(client: Client, graph: Graph, name: st
 def test_a_network_that_is_not_drawn_yet_names_its_job(client: Client, graph: Graph) -> None:
     Job.objects.update(state=JobState.SUCCEEDED)
     assert "inspected again in the background" in text(client, PAGE)
-    (job,) = drawings_continue()
+    (job,) = inspections_renew()
     assert f'href="/jobs/{job.uuid}"' in text(client, PAGE)
     Topology.objects.create(graph=graph)
     assert "could not be drawn" in text(client, PAGE)

@@ -17,17 +17,14 @@ from registry.selectors.analysis.topology import (
     topology_document,
     topology_get,
     topology_of,
-    undrawn_heads,
 )
 from registry.selectors.storage.blob import blobs_unreferenced
-from registry.services.analysis.topology import MOST_WAITING, drawings_continue
-from registry.services.results.graph import graph_store
+from registry.services.results.graph import graph_store, inspections_renew
 from registry.services.storage.blob import blob_store_bytes
 from registry.services.storage.gc import gc
-from registry.services.work.followup import job_complete
 from registry.services.work.job import job_submit
-from registry.states import JobKind, JobState
-from registry.tables import Blob, Graph, Job, Topology
+from registry.states import JobKind
+from registry.tables import Blob, Topology
 from registry.validation.topology import MAX_JSON, check_topology
 from tests.factories import tiny_onnx
 from tests.registry import shopfloor
@@ -135,39 +132,9 @@ def test_garbage_collection_spares_topologies_until_their_graph_is_deleted() -> 
 
 
 @pytest.mark.django_db
-def test_old_graphs_are_inspected_again_without_new_searches() -> None:
+def test_networks_that_were_never_drawn_say_so_and_name_their_next_inspection() -> None:
     floor = shopfloor.floor()
     with pytest.raises(NotFound, match="before networks were drawn"):
         topology_get(network_get(floor.revision, None))
-    (job,) = drawings_continue()
+    (job,) = inspections_renew()
     assert drawing_job(floor.revision) == job
-    assert drawings_continue() == []
-    ticket = shopfloor.claim_inspect()
-    assert ticket.job_uuid == str(job.uuid)
-    graph_store(
-        job_uuid=ticket.job_uuid,
-        fence=ticket.fence,
-        facts=shopfloor.make_facts(),
-        is_primary=True,
-    )
-    job_complete(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"summary": "drawn"})
-    assert list(Job.objects.exclude(pk=job.pk)) == []
-    # It could not be drawn, which is known now: it is not tried for ever.
-    assert drawings_continue() == []
-
-
-@pytest.mark.django_db
-def test_models_whose_inspection_failed_are_not_tried_again() -> None:
-    floor = shopfloor.floor()
-    drawings_continue()
-    Job.objects.update(state=JobState.FAILED)
-    assert list(undrawn_heads()) == []
-    assert Graph.objects.filter(revision=floor.revision).exists()
-
-
-@pytest.mark.django_db
-def test_few_inspections_of_old_graphs_wait_at_a_time() -> None:
-    for number in range(MOST_WAITING + 2):
-        shopfloor.make_graph(shopfloor.make_revision(f"alice/net{number}"))
-    assert len(drawings_continue()) == MOST_WAITING
-    assert drawings_continue() == []

@@ -7,11 +7,12 @@ import pytest
 from hpcfair.tickets import JobTicket
 from registry.errors import Conflict
 from registry.selectors.results.graph import graph_facts, graph_of
-from registry.services.results.graph import graph_store
+from registry.services.results.graph import MOST_WAITING, graph_store, inspections_renew
 from registry.services.work.attempt import job_claim
+from registry.services.work.followup import job_complete
 from registry.services.work.job import job_submit
-from registry.states import JobKind
-from registry.tables import Graph, OutboxEntry, Revision
+from registry.states import JobKind, JobState, RefKind
+from registry.tables import Graph, Job, OutboxEntry, Ref, Revision, Topology
 from tests.registry import shopfloor
 
 pytestmark = pytest.mark.django_db
@@ -77,3 +78,69 @@ def test_facts_of_a_lost_lease_are_not_stored(ticket: JobTicket) -> None:
             is_primary=True,
         )
     assert not Graph.objects.exists()
+
+
+def make_outdated(name: str = "alice/net") -> Graph:
+    """The graph of a model that the hub inspected before it looked at convolutions."""
+    graph = shopfloor.make_graph(shopfloor.make_revision(name))
+    Topology.objects.create(graph=graph)
+    del graph.facts["convolutions"]
+    graph.save()
+    return graph
+
+
+def inspected_again(job: Job) -> None:
+    """What a worker does with the only queued inspection."""
+    ticket = shopfloor.claim_inspect()
+    assert ticket.job_uuid == str(job.uuid)
+    store(ticket)
+    job_complete(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"summary": "plain-cnn"})
+
+
+def test_networks_that_lack_later_facts_are_inspected_again_once_and_without_searches() -> None:
+    shopfloor.make_machine()
+    graph = make_outdated()
+    assert graph_facts(graph).convolutions == []
+    (job,) = inspections_renew()
+    assert inspections_renew() == [], "it is queued already"
+    inspected_again(job)
+    graph.refresh_from_db()
+    assert "convolutions" in graph.facts
+    assert inspections_renew() == []
+    assert list(Job.objects.exclude(pk=job.pk)) == []
+
+
+def test_networks_that_were_never_drawn_are_inspected_again_once() -> None:
+    shopfloor.make_graph(shopfloor.make_revision("alice/net"))
+    (job,) = inspections_renew()
+    inspected_again(job)
+    # It could not be drawn, which is stored: it is not tried for ever.
+    assert inspections_renew() == []
+
+
+def test_complete_facts_and_versions_without_a_name_are_left_alone() -> None:
+    graph = make_outdated()
+    Ref.objects.filter(revision=graph.revision).delete()
+    assert inspections_renew() == []
+    Topology.objects.create(graph=shopfloor.make_graph(shopfloor.make_revision("alice/new")))
+    assert inspections_renew() == []
+
+
+def test_versions_of_tags_are_inspected_again() -> None:
+    graph = make_outdated()
+    Ref.objects.filter(revision=graph.revision).update(kind=RefKind.TAG, name="v1")
+    assert [job.revision for job in inspections_renew()] == [graph.revision]
+
+
+def test_models_whose_renewed_inspection_failed_are_not_tried_again() -> None:
+    make_outdated()
+    inspections_renew()
+    Job.objects.update(state=JobState.FAILED)
+    assert inspections_renew() == []
+
+
+def test_few_renewed_inspections_wait_at_a_time() -> None:
+    for number in range(MOST_WAITING + 2):
+        make_outdated(f"alice/net{number}")
+    assert len(inspections_renew()) == MOST_WAITING
+    assert inspections_renew() == []
