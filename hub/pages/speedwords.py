@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hpcfair.outputlimits import relative_error
+from registry.scenarios import Scenario
 from registry.tables import Build
 
 
@@ -61,6 +62,23 @@ def accuracy(value: float | None, reference: float | None) -> str:
     if reference is None:
         return f"accuracy {100 * value:.1f} %"
     return f"accuracy {100 * value:.1f} of {100 * reference:.1f} %"
+
+
+def per_second(build: Build) -> str:
+    """The throughput of a build for many samples: ``1,240 samples/s``."""
+    value = build.throughput_per_s
+    if value is None:
+        return ""
+    return f"{value:,.0f} samples/s" if value >= 100 else f"{value:.3g} samples/s"
+
+
+def execution(build: Build) -> str:
+    """How a build processes many samples: ``batch 16, one stream per core``."""
+    if build.scenario != Scenario.OFFLINE:
+        return ""
+    execution = build.execution or {"batch": 1, "streams": "one"}
+    streams = "one stream per core" if execution["streams"] == "cores" else "one stream"
+    return f"batch {execution['batch']}, {streams}"
 
 
 def cost(build: Build) -> str:

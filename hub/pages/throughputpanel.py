@@ -58,8 +58,8 @@ def throughput_panel(
         ThroughputOffer(
             build=build,
             speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
-            per_second=_per_second(build),
-            execution=_execution(build),
+            per_second=speedwords.per_second(build),
+            execution=speedwords.execution(build),
             snippets=snippets.load(
                 settings.HUB_URL,
                 mlmodel.full_name,
@@ -74,19 +74,8 @@ def throughput_panel(
         for build in throughput.offers
     ]
     return ThroughputPanel(
-        default=_per_second(throughput.default),
-        default_execution=_execution(throughput.default),
+        default=speedwords.per_second(throughput.default),
+        default_execution=speedwords.execution(throughput.default),
         offers=offers,
         chart=throughput_by_batch(throughput.points),
     )
-
-
-def _execution(build: Build) -> str:
-    execution = build.execution or {"batch": 1, "streams": "one"}
-    streams = "one stream per core" if execution["streams"] == "cores" else "one stream"
-    return f"batch {execution['batch']}, {streams}"
-
-
-def _per_second(build: Build) -> str:
-    value = build.throughput_per_s or 0.0
-    return f"{value:,.0f} samples/s" if value >= 100 else f"{value:.3g} samples/s"

@@ -41,3 +41,5 @@ def accuracy(speed: Speed) -> str:
 
 
 register.filter("cost", speedwords.cost)
+register.filter("per_second", speedwords.per_second)
+register.filter("execution", speedwords.execution)

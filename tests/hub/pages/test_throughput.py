@@ -80,6 +80,24 @@ def test_the_metadata_and_the_record_name_the_scenario(client: Client) -> None:
     assert "a run is a query of 64 samples" in text(client, f"/records/{record}")
 
 
+def test_builds_and_records_of_many_samples_are_not_shown_as_single_runs(
+    client: Client, measured: list[Build]
+) -> None:
+    builds = text(client, f"{PATH}/builds")
+    assert "1,240 samples/s" in builds
+    assert "batch 16, one stream per core" in builds
+    (faster,) = (build for build in measured if not build.is_baseline)
+    build = text(client, f"/builds/{faster.uuid}")
+    assert "offline: batch 16, one stream per core" in build
+    assert "Median of a query" in build
+    assert "median of a query of 64 samples" in text(client, f"/records/{faster.record_id}")
+    device = faster.record.device
+    assert device is not None
+    for path in ("/", "/records", f"{PATH}/builds", f"/devices/{device.uuid}"):
+        chips = text(client, path).count('title="The time of a query of many samples">offline<')
+        assert chips == len(measured), path
+
+
 def test_a_record_of_another_scenario_is_no_evidence(digits: MLModel) -> None:
     with pytest.raises(Invalid, match="cannot be published"):
         publish(floor_of(digits), half={"execution": {"batch": 2, "streams": "one"}})
