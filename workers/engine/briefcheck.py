@@ -10,18 +10,19 @@ from workers.engine.types import Network
 
 def brief_test_set(tests: TestSet, network: Network) -> TestSet:
     """The test set of a brief check: cases of at most ``BRIEF_MACS`` together, at least one; the
-    whole set if it takes no more.
+    whole set if it has nothing else.
 
-    Its accuracy would mean little, so that it has no labels.
+    Other sizes and planted numbers are left out, since runtimes compile the network again for each
+    of them. The accuracy of some of the cases would mean little, so that they have no labels.
     """
-    macs = network.macs or 0
-    rows = [_batch(case, network) for case in tests.runs]
-    if macs * sum(rows) <= BRIEF_MACS:
-        return tests
-    count = 1
-    while count < len(tests.cases) and macs * sum(rows[: count + 1]) <= BRIEF_MACS:
+    macs, count = network.macs or 0, 1
+    rows = [_batch(case, network) for case in tests.cases]
+    while count < len(rows) and macs * sum(rows[: count + 1]) <= BRIEF_MACS:
         count += 1
-    return replace(tests, cases=tests.cases[:count], labels=None, extras=(), planted=())
+    if count == len(tests.runs):
+        return tests
+    labels = tests.labels if count == len(rows) else None
+    return replace(tests, cases=tests.cases[:count], labels=labels, extras=(), planted=())
 
 
 def _batch(inputs: Mapping[str, Array], network: Network) -> int:

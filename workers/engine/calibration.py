@@ -46,7 +46,7 @@ def calibration_inputs(
         return [random_inputs(network, seed) for seed in range(_SEED, _SEED + _RUNS)], "random"
     # Held out from the evaluation of builds, unless the file has too few rows to spare any.
     samples, _ = held_out_samples(path, fixed_batch(network))
-    tests = make_test_set(network, samples, _SEED)
+    tests = make_test_set(network, samples, _SEED, in_batches=True)
     return list(tests.cases[:_RUNS]), tests.source
 
 
@@ -79,4 +79,4 @@ def _rows(samples: Mapping[str, Array], start: int, stop: int) -> dict[str, Arra
 
 
 def _cases(network: Network, samples: Mapping[str, Array]) -> tuple[dict[str, Array], ...]:
-    return make_test_set(network, samples, _SEED).cases
+    return make_test_set(network, samples, _SEED, in_batches=True).cases

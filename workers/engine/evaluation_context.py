@@ -1,6 +1,7 @@
 """A network on a device, ready to evaluate candidates: reference outputs and an open baseline."""
 
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Self
 
 from hpcfair.measurement.level import BaselineLevel
@@ -123,12 +124,17 @@ class EvaluationContext:
         CandidateFailed if it does not load."""
         return self.device.open(candidate.backend, build, role, self.tests.timing)
 
-    def compare(self, session: RunningSession, *, brief: bool = False) -> OutputCheck:
+    def compare(
+        self, session: RunningSession, *, brief: bool = False, planted: bool = True
+    ) -> OutputCheck:
         """Compare a session's outputs with the reference's; raises as :func:`numerics.check`.
 
-        A ``brief`` check is over a few runs, as of :mod:`workers.engine.briefcheck`.
+        A ``brief`` check is over a few runs, as of :mod:`workers.engine.briefcheck`. ``planted``
+        includes the inputs with NaN and infinity.
         """
         tests = self._brief if brief else self.tests
+        if not planted:
+            tests = replace(tests, planted=())
         return check(session, tests, self.reference[: len(tests.runs)])
 
     def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:

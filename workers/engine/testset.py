@@ -23,6 +23,9 @@ from workers.engine.types import Network, TensorSpec
 RANDOM_CASES = 3
 #: Rows of one run if the batch is open: an exchange with a child process costs more than a batch.
 CHUNK_ROWS = 32
+#: Multiply-accumulates of a row from which each run has one row: it takes longer than an exchange,
+#: and runtimes that compile a network for each shape compile it once less.
+SINGLE_ROW_MACS = 100_000_000
 #: Multiply-accumulates of one run above which a network is checked on its own tensors alone: every
 #: optional run is left out.
 EXTRA_MACS = 50_000_000_000
@@ -65,10 +68,13 @@ class TestSet:
         return (*self.cases, *self.extras, *(inputs for _, inputs in self.planted))
 
 
-def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> TestSet:
+def make_test_set(
+    network: Network, samples: Mapping[str, Array], seed: int, *, in_batches: bool = False
+) -> TestSet:
     """The test set of a network: samples, else random tensors of less meaning to a trained network.
 
-    ``samples`` are as of :func:`workers.engine.samples.read_samples`. Runs that would take the set
+    ``samples`` are as of :func:`workers.engine.samples.read_samples`. ``in_batches`` puts several
+    rows into a run also of a large network, as fits need. Runs that would take the set
     over :data:`~workers.engine.sizes.MAX_TEST_BYTES` are left out. Allocates by the network's file:
     call it in a limited child process only.
 
@@ -85,7 +91,7 @@ def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> 
     if len(counts) != 1 or 0 in counts:
         raise ValueError(f"inputs of the samples need equal numbers of rows, not {sorted(counts)}")
     rows = counts.pop()
-    chunk = _chunk(network, arrays)
+    chunk = _chunk(network, arrays, in_batches=in_batches)
     if rows < chunk:
         raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
     # Half of the bound: the other runs of the set take the rest.
@@ -169,7 +175,7 @@ def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
     return array
 
 
-def _chunk(network: Network, arrays: Mapping[str, Array]) -> int:
+def _chunk(network: Network, arrays: Mapping[str, Array], *, in_batches: bool) -> int:
     """Rows that make up one run."""
     specs = network.inputs
     batches = {spec.shape[0] if arrays[spec.name].ndim == len(spec.shape) else 1 for spec in specs}
@@ -178,9 +184,10 @@ def _chunk(network: Network, arrays: Mapping[str, Array]) -> int:
         raise ValueError(f"inputs of one run would need different numbers of rows: {sorted(fixed)}")
     if fixed:
         return fixed.pop()
+    if not in_batches and (network.macs or 0) >= SINGLE_ROW_MACS:
+        return 1
     affordable = max(1, MAX_RUN_BYTES // max(_row_bytes(specs, arrays), 1))
     rows = min(map(len, arrays.values()))
-    # A few runs rather than one, so that a brief check can leave some out.
     brief = BRIEF_MACS // network.macs if network.macs else CHUNK_ROWS
     most = max(1, min(CHUNK_ROWS, affordable, rows, brief))
     if most == brief:

@@ -7,7 +7,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.briefcheck import brief_test_set
-from workers.engine.evaluation import Bar, evaluate
+from workers.engine.evaluation import NO_BAR, Bar, evaluate
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ports import RunningSession
 from workers.engine.rounds import PRUNE_ROUNDS
@@ -46,9 +46,9 @@ def test_only_the_fastest_so_far_is_checked_in_full_and_a_slow_one_not_at_all(
         made: list[str] = []
         real = context.compare
 
-        def compare(session: RunningSession, *, brief: bool = False) -> object:
+        def compare(session: RunningSession, *, brief: bool, planted: bool) -> object:
             made.append("brief" if brief else "full")
-            return real(session, brief=brief)
+            return real(session, brief=brief, planted=planted)
 
         monkeypatch.setattr(context, "compare", compare)
         trial = evaluate(context, 0, Proposal(candidate, "test"), lambda _: bar).trial
@@ -64,15 +64,40 @@ def test_only_the_fastest_so_far_is_checked_in_full_and_a_slow_one_not_at_all(
     assert again.ratio == pytest.approx(trial.ratio)
 
 
+def test_nan_is_left_to_the_confirmation_where_it_is_only_recorded(
+    device: SimulatedDevice,
+) -> None:
+    with EvaluationContext(a_request(), FakeBackend(), device, device.clock) as context:
+        planted = {}
+        for precision in ("float32", "int8"):
+            candidate = Candidate("fake", {**QUICK, "precision": precision})
+            evaluation = evaluate(context, 0, Proposal(candidate, "test"), lambda _: NO_BAR)
+            assert evaluation.output_check is not None, evaluation.trial.detail
+            planted[evaluation.trial.tolerance] = evaluation.output_check.planted
+    assert planted == {"exact": len(context.tests.planted), "int8": 0}
+    assert context.tests.planted
+
+
 def test_a_brief_check_takes_a_few_runs_without_labels() -> None:
     samples = {
         "inputs/x": np.ones((9, 8), np.float32),
         "labels": np.zeros(9, np.int64),
     }
-    tests = make_test_set(replace(NETWORK, macs=BRIEF_MACS // 4), samples, seed=0)
-    # Of four rows that a brief check affords, three waste none.
-    assert [len(case["x"]) for case in tests.cases] == [3, 3, 3]
-    brief = brief_test_set(tests, replace(NETWORK, macs=BRIEF_MACS // 4))
-    assert brief.runs == tests.cases[:1]
+    large = replace(NETWORK, macs=BRIEF_MACS // 4)
+    tests = make_test_set(large, samples, seed=0)
+    # A shape of its own for several rows would be compiled again.
+    assert [len(case["x"]) for case in tests.cases] == [1] * 9
+    brief = brief_test_set(tests, large)
+    assert brief.runs == tests.cases[:4]
     assert brief.labels is None
-    assert brief_test_set(tests, NETWORK) is tests
+    small = brief_test_set(tests, NETWORK)
+    assert small.cases == tests.cases
+    assert small.labels is tests.labels
+
+
+def test_a_brief_check_leaves_out_what_runtimes_compile_again() -> None:
+    tests = make_test_set(NETWORK, {}, seed=0)
+    assert tests.planted
+    assert brief_test_set(tests, NETWORK).runs == tests.cases
+    bare = replace(tests, extras=(), planted=())
+    assert brief_test_set(bare, NETWORK) is bare

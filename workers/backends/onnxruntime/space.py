@@ -44,13 +44,12 @@ BETWEEN = (
 #: Spinning threads start sooner; scales per channel take little time and preserve accuracy.
 _FAST: Options = {"default": False, "spinning": True}
 _EXACT: Options = {"precision": "float32", "graph_optimization": "all"}
-#: In order of the time that they take to build, but for the last, which runs like the defaults.
+#: In order of the time that they take to build.
 _PROMISING: tuple[Options, ...] = (
     {**_EXACT, "artefact": "rewritten"},
     {**_EXACT, "artefact": "fast-convolutions"},
     {"precision": "int8-dynamic", "per_channel": True},
     {"precision": "int8-static", "per_channel": True},
-    {**_EXACT, "artefact": "optimized"},
 )
 #: MACs below which one thread is faster than two: a second thread starts too late. The example for
 #: handwritten digits takes 30 us on two threads and 27 us on one.
