@@ -59,6 +59,7 @@ class Axis:
         name: Quantity and unit.
         label: Text of a tick.
         is_log: Whether distances show ratios; ``low`` is then positive.
+        marks: Values inside of the range that have ticks, in place of round ones.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Axis:
     high: float
     label: Callable[[float], str] = plain
     is_log: bool = False
+    marks: tuple[float, ...] = ()
 
     def at(self, value: float) -> float:
         """Coordinate of a value; values outside of the range are moved to its end."""
@@ -73,7 +75,9 @@ class Axis:
         return round(log10(inside), 6) if self.is_log else round(inside, 9)
 
     def ticks(self) -> list[float]:
-        """Round values inside of the range."""
+        """Values that are labelled."""
+        if self.marks:
+            return list(self.marks)
         if not self.is_log:
             return linear_ticks(self.low, self.high)
         return log_ticks(self.low, self.high)

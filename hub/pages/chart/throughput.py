@@ -1,6 +1,7 @@
 """Samples per second by batch, of a build and of the defaults."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hub.pages.chart.axis import log_axis, plain
 from hub.pages.chart.figure import (
@@ -21,7 +22,8 @@ def throughput_by_batch(points: Sequence[SweepPoint], *, name: str = "throughput
     """Throughput by batch, a line for each side and number of streams; ``None`` without points."""
     if not points:
         return None
-    x = log_axis("samples of a batch", [float(point.batch) for point in points])
+    batches = sorted({float(point.batch) for point in points})
+    x = replace(log_axis("samples of a batch", batches), marks=tuple(batches))
     y = log_axis("samples per second", [point.throughput_per_s for point in points], margin=1.3)
     lines: dict[tuple[str, int], list[SweepPoint]] = {}
     for point in points:
