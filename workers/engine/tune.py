@@ -101,8 +101,7 @@ def _confirmed(
     ]
     results, unconfirmed = confirm_candidates(context, candidates, progress)
     results += _readable_results(context, state, results, progress)
-    message = "measuring the baseline against itself"
-    progress("confirmation", len(results), len(results), message)
+    progress("confirmation", len(results), None, "the baseline against itself")
     effort = ConfirmationEffort(BASELINE_PROCESSES, context.request.budget.half_width, inf)
     baseline = confirm(context, state.baseline_trial(), context.baseline_build, effort)
     return SearchResult(

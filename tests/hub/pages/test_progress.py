@@ -2,11 +2,13 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
+import workers
 from hpcfair.tickets import JobTicket
 from hub.pages.progress import in_words, progress_of, summary_of, title_of
 from registry.services.results.trial import trial_add
@@ -21,9 +23,23 @@ HTMX = {"HX-Request": "true"}
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
+def reported_phases() -> set[str]:
+    """Phases in calls such as ``hub.progress("fetch", ...)``."""
+    call = re.compile(r'progress\(\s*"([a-z-]+)"')
+    modules = Path(workers.__file__).parent.rglob("*.py")
+    return {phase for module in modules for phase in call.findall(module.read_text())}
+
+
 def running(**progress: Any) -> Job:
     words = {"phase": "search", "done": 3, "total": None, "message": "", "at": AT.isoformat()}
     return Job(state="leased", kind="tune", progress=words | progress)
+
+
+@pytest.mark.parametrize("phase", sorted(reported_phases()))
+def test_every_phase_that_workers_report_has_words(phase: str) -> None:
+    progress = progress_of(running(phase=phase), AT)
+    assert progress is not None
+    assert progress.phase[0].isupper(), f"hub/pages/progress.py has no words for {phase}"
 
 
 @pytest.mark.parametrize(
