@@ -64,7 +64,9 @@ def image() -> Path:
             uv("venv", "--quiet", "--python", sys.executable, str(folder))
         # Of a kept environment, only the wheels of this checkout are built anew.
         own = ("--reinstall-package=hpcfair", "--reinstall-package=hpcfair-hub")
-        install("cpu", python, "--quiet", "--system-certs", *own)
+        # Byte code of gigabytes takes most of the time; what is imported here is compiled then.
+        options = ("--quiet", "--system-certs", "--no-compile-bytecode")
+        install("cpu", python, *options, *own)
     return python
 
 
