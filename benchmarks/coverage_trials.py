@@ -30,8 +30,8 @@ from workers.engine.types import Candidate, Network, TargetSpec, sha256_of
 from workers.fleet.energy import counters_of
 from workers.inspection.errors import InspectionError
 
-#: Format version of stored results; increased when older ones become unreadable.
-_RESULTS = 1
+#: Version of stored results; increased when older ones become unreadable or incomparable.
+_RESULTS = 2
 _BUILT = "measured"
 _NOT_TRIED = "not-tried"
 Document = dict[str, Any]

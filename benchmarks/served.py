@@ -40,8 +40,8 @@ MODELS = (
 QUICK = ("digits", "squeezenet", "mobilenetv2")
 #: Features with bfloat16 arithmetic: some processors, all GPUs.
 BF16 = PRECISION_OF["bf16"].features | {"cuda"}
-#: Format version of stored results; increased when older ones become unreadable.
-_RESULTS = 5
+#: Version of stored results; increased when older ones become unreadable or incomparable.
+_RESULTS = 6
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.quantisation.exchange import Inputs, write_inputs
 from benchmarks.report import say
 from tests.environments import Environments
-from workers.engine.samples import fixed_batch, held_out_samples
+from workers.engine.samples import held_out_samples, rows_per_run
 from workers.engine.types import BuildResult, Network, Options
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -107,8 +107,8 @@ def calibration_runs(network: Network) -> tuple[list[Inputs], Any]:
     """
     if network.samples_path is None:
         raise ValueError("the network has no samples")
-    batch = fixed_batch(network)
-    samples, _ = held_out_samples(network.samples_path, batch)
+    samples, _ = held_out_samples(network)
+    batch = rows_per_run(network, samples)
     rows = min(map(len, samples.values())) // batch * batch
     runs = [
         {spec.name: samples[f"inputs/{spec.name}"][at : at + batch] for spec in network.inputs}

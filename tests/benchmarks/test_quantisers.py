@@ -23,6 +23,7 @@ from tests.benchmarks.test_served import NETWORK, TARGET
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.requests import SearchBudget, TuningRequest
+from workers.engine.samples import MOST_ROWS, evaluation_samples
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import tune
 from workers.engine.types import BuildResult, Network
@@ -69,10 +70,12 @@ def _labelled(tmp_path: Path) -> Network:
 
 
 def test_tools_get_the_samples_that_no_build_is_checked_on(tmp_path: Path) -> None:
-    runs, labels = tools.calibration_runs(_labelled(tmp_path))
+    network = _labelled(tmp_path)
+    runs, labels = tools.calibration_runs(network)
     assert [run["x"].shape for run in runs] == [(1, 8)] * 20
-    assert runs[0]["x"][0, 0] == 60 * 8
-    assert list(labels) == [number % 10 for number in range(60, 80)]
+    checked = evaluation_samples(network, MOST_ROWS)["inputs/x"]
+    assert not {run["x"][0, 0] for run in runs} & set(checked[:, 0])
+    assert [run["x"][0, 0] // 8 % 10 for run in runs] == list(labels)
     exchange.write_inputs(tmp_path / "inputs.npz", runs, labels)
     again, labels_again = exchange.read_inputs(tmp_path / "inputs.npz")
     assert [list(run["x"][0]) for run in again] == [list(run["x"][0]) for run in runs]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
-from workers.engine.samples import fixed_batch, held_out_samples
+from workers.engine.samples import held_out_samples, rows_per_run
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network
 
@@ -41,11 +41,10 @@ def calibration_inputs(
     Parses an untrusted file: call it in a limited child process only. Raises ValueError if the
     samples do not fit the graph, or a dtype has no random values.
     """
-    path = network.samples_path
-    if path is None:
+    if network.samples_path is None:
         return [random_inputs(network, seed) for seed in range(_SEED, _SEED + _RUNS)], "random"
     # Held out from the evaluation of builds, unless the file has too few rows to spare any.
-    samples, _ = held_out_samples(path, fixed_batch(network))
+    samples, _ = held_out_samples(network)
     tests = make_test_set(network, samples, _SEED, in_batches=True)
     return list(tests.cases[:_RUNS]), tests.source
 
@@ -59,8 +58,8 @@ def fitting_inputs(network: Network) -> Fitting:
     Parses an untrusted file: call it in a limited child process only. Raises as
     :func:`calibration_inputs`.
     """
-    path, batch = network.samples_path, fixed_batch(network)
-    samples, is_spared = held_out_samples(path, batch) if path else ({}, False)
+    samples, is_spared = held_out_samples(network)
+    batch = rows_per_run(network, samples)
     rows = min(map(len, samples.values()), default=0) // batch * batch
     cut = min(rows // batch * 3 // 4, _RUNS) * batch
     if is_spared and cut:

@@ -21,7 +21,7 @@ from workers.engine.convolutions import convolution_sizes
 from workers.engine.intermediates import saved_s
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
-from workers.engine.samples import fixed_batch, read_samples
+from workers.engine.samples import evaluation_samples
 from workers.engine.sizes import require_outputs
 from workers.engine.testset import TestSet, make_test_set
 from workers.engine.types import (
@@ -71,9 +71,7 @@ def test_set(*, network: Mapping[str, Any], rows: int, seed: int) -> TestSet:
     """The test set of a network, of at most ``rows`` rows of its samples if it has some. See
     :func:`workers.engine.testset.make_test_set`."""
     tested = network_from(network)
-    path = tested.samples_path
-    samples = read_samples(path, rows, fixed_batch(tested)) if path is not None else {}
-    return make_test_set(tested, samples, seed)
+    return make_test_set(tested, evaluation_samples(tested, rows), seed)
 
 
 def require(*, backend: str, network: Mapping[str, Any], target: Mapping[str, Any]) -> None:

@@ -73,10 +73,10 @@ def make_test_set(
 ) -> TestSet:
     """The test set of a network: samples, else random tensors of less meaning to a trained network.
 
-    ``samples`` are as of :func:`workers.engine.samples.read_samples`. ``in_batches`` puts several
-    rows into a run also of a large network, as fits need. Runs that would take the set
-    over :data:`~workers.engine.sizes.MAX_TEST_BYTES` are left out. Allocates by the network's file:
-    call it in a limited child process only.
+    ``samples`` are as of :func:`workers.engine.samples.evaluation_samples`. ``in_batches`` puts
+    several rows into a run also of a large network, as fits need. Runs that would take the set over
+    :data:`~workers.engine.sizes.MAX_TEST_BYTES` are left out. Allocates by the network's file: call
+    it in a limited child process only.
 
     Raises:
         TensorsTooLarge: the inputs of one run are over their bound; nothing is allocated.

@@ -22,6 +22,7 @@ from workers.backends.openvino.observation import (
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
+from workers.engine.samples import MOST_ROWS, evaluation_samples
 from workers.engine.testset import EXTRA_MACS
 from workers.engine.types import Network, Options
 from workers.testing import networks
@@ -232,11 +233,13 @@ def test_what_judges_builds_fits_none(tmp_path: Path) -> None:
     )
     few = fitting_inputs(sampled(network, 15, tmp_path))
     assert (len(few.fit), few.source, few.is_evaluated) == (16, "random", True)
-    assert rows_of(few.check) == [0, 1, 2, 3]
-    spared = fitting_inputs(sampled(network, 32, tmp_path))
+    assert rows_of(few.check) == [0, 13, 5, 10]
+    network_of_32 = sampled(network, 32, tmp_path)
+    spared = fitting_inputs(network_of_32)
     assert (spared.source, spared.is_evaluated) == ("samples", False)
-    assert rows_of(spared.fit) == [24, 25, 26, 27, 28, 29]
-    assert rows_of(spared.check) == [30, 31]
+    evaluated = evaluation_samples(network_of_32, MOST_ROWS)["inputs/x"]
+    assert not {*rows_of(spared.fit), *rows_of(spared.check)} & set(rows_of(({"x": evaluated},)))
+    assert (len(rows_of(spared.fit)), len(rows_of(spared.check))) == (6, 2)
 
 
 def test_shared_observations_are_read_as_they_were_written(tmp_path: Path) -> None:

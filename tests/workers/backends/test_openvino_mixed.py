@@ -16,7 +16,7 @@ from workers.backends.openvino.convert import read_onnx
 from workers.backends.openvino.study import layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
-from workers.engine.samples import read_samples
+from workers.engine.samples import evaluation_samples
 from workers.engine.testset import make_test_set
 from workers.engine.trials import MIXED_PRECISION, error_limit
 from workers.engine.types import Options
@@ -44,8 +44,7 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
         ReusedDevice(request, {BACKEND.name: BACKEND}, tmp_path / "scratch", child) as device,
     ):
         reference = device.build(BACKEND.name, BACKEND.reference(network, target))
-        samples = read_samples(tmp_path / "samples.npz", 192)
-        tests = make_test_set(network, samples, 0)
+        tests = make_test_set(network, evaluation_samples(network, 192), 0)
         with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
             outputs = run_reference(session, tests)
         saved = {}

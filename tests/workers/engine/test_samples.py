@@ -8,13 +8,7 @@ import pytest
 
 from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
-from workers.engine.samples import (
-    FEWEST_ROWS,
-    MOST_ROWS,
-    held_out_samples,
-    read_samples,
-    sample_rows,
-)
+from workers.engine.samples import FEWEST_ROWS, MOST_ROWS, evaluation_samples, sample_rows
 from workers.engine.testset import CHUNK_ROWS, EXTRA_MACS, RANDOM_CASES, make_test_set
 from workers.engine.types import Network, TensorSpec
 
@@ -248,41 +242,6 @@ def test_a_missing_input_and_too_few_rows_are_refused() -> None:
         make_test_set(clash, {**images(4), "inputs/z": images(4)["inputs/x"]}, seed=0)
 
 
-def test_reading_samples_takes_the_first_rows_only(tmp_path: Path) -> None:
-    path = tmp_path / "samples.npz"
-    np.savez(path, **images(9))
-    found = read_samples(path, 4)
-    assert {name: len(array) for name, array in found.items()} == {"inputs/x": 4, "labels": 4}
-
-
-@pytest.mark.parametrize(("rows", "spared"), [(16, 4), (100, 25), (256, 64), (1000, 64)])
-def test_the_last_rows_judge_nothing(rows: int, spared: int, tmp_path: Path) -> None:
-    path = tmp_path / "samples.npz"
-    np.savez(path, rows=np.arange(rows))
-    judged = read_samples(path, rows)["rows"]
-    fitted, unjudged = held_out_samples(path)
-    assert unjudged
-    assert len(fitted["rows"]) == spared
-    assert sorted([*judged, *fitted["rows"]]) == list(range(rows))
-
-
-def test_of_few_rows_none_can_be_spared(tmp_path: Path) -> None:
-    path = tmp_path / "samples.npz"
-    np.savez(path, rows=np.arange(FEWEST_ROWS - 1))
-    fitted, unjudged = held_out_samples(path)
-    assert not unjudged
-    assert len(read_samples(path, MOST_ROWS)["rows"]) == len(fitted["rows"]) == FEWEST_ROWS - 1
-
-
-def test_one_run_takes_what_it_takes(tmp_path: Path) -> None:
-    path = tmp_path / "samples.npz"
-    np.savez(path, rows=np.arange(256))
-    assert len(read_samples(path, MOST_ROWS, batch=250)["rows"]) == 250
-    fitted, unjudged = held_out_samples(path, batch=250)
-    assert not unjudged
-    assert len(fitted["rows"]) == 250
-
-
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"not a zip", "npy", "pickle"])
 def test_a_file_that_is_no_npz_is_refused(content: bytes | str, tmp_path: Path) -> None:
     path = tmp_path / "samples.npz"
@@ -295,7 +254,7 @@ def test_a_file_that_is_no_npz_is_refused(content: bytes | str, tmp_path: Path) 
         case bytes():
             path.write_bytes(content)
     with pytest.raises(ValueError, match=r"samples\.npz is not a readable \.npz"):
-        read_samples(path, 4)
+        evaluation_samples(replace(NETWORK, samples_path=path), 4)
 
 
 @pytest.mark.parametrize(

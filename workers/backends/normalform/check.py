@@ -8,7 +8,7 @@ from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violat
 from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
-from workers.engine.samples import fixed_batch, read_samples
+from workers.engine.samples import evaluation_samples
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network
 
@@ -64,9 +64,7 @@ def _outputs(
     session: ort.InferenceSession, network: Network
 ) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
     """Inputs with the outputs of a session, for each input that it accepts."""
-    path, rows = network.samples_path, fixed_batch(network)
-    samples = read_samples(path, rows, rows) if path is not None else {}
-    tests = make_test_set(network, samples, _SEED)
+    tests = make_test_set(network, evaluation_samples(network, 1), _SEED)
     others = (*tests.extras, *(inputs for _, inputs in tests.planted))
     is_cheap = network.macs is None or network.macs <= _MOST_MACS
     for number, inputs in enumerate((tests.cases[0], *(others if is_cheap else ()))):
