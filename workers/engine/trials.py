@@ -85,6 +85,8 @@ class Trial:
 #: Relative errors that users usually state as their limit. The fastest build within each is
 #: confirmed.
 ERROR_LIMITS = (0.005, 0.01, 0.02)
+#: Option of candidates whose builds keep to a relative error: the error.
+LIMIT = "limit"
 #: Entry of a build's provenance: the ``limit`` on its error, and the precision of each layer.
 MIXED_PRECISION = "mixed_precision"
 #: Relative error up to which builds are equally close: sums in another order, not less precision.

@@ -17,6 +17,7 @@ from workers.backends.openvino.source import SourceNetwork
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.random_inputs import open_sizes
+from workers.engine.trials import LIMIT
 from workers.engine.types import Network, Options
 
 #: Options that determine the quantised network.
@@ -49,7 +50,7 @@ def make(network: Network, options: Options, runtime_options: Options, path: Pat
             from workers.backends.openvino.mixed import fastest_within  # noqa: PLC0415
 
             source = SourceNetwork(network, readable.source_path, artefact, runtime_options)
-            mixed = fastest_within(float(options["limit"]), exact, source)
+            mixed = fastest_within(float(options[LIMIT]), exact, source)
             model, precision = mixed.model, mixed.precision
             provenance |= mixed.provenance
     if precision != "float32":

@@ -19,6 +19,7 @@ from workers.backends.space import (
     thread_counts,
 )
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
+from workers.engine.trials import LIMIT
 from workers.engine.types import Network, Options, TargetSpec
 
 #: Processor features by precision; any one of them suffices.
@@ -46,11 +47,11 @@ _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "int8", "preset": "mixed"},
 )
 #: Errors to keep to. Those between the usual limits are for networks whose error on the inputs of
-#: the check is larger than on those of the calibration.
+#: the check is larger than on those of the calibration: searches try the next tighter one then.
 _LIMITS = (0.005, 0.007, 0.01, 0.014, 0.02)
 _MIXED: tuple[Options, ...] = tuple(
-    {**_FAST, "precision": "mixed", "rest": "bfloat16", "limit": limit}
-    for limit in (0.01, 0.02, 0.007, 0.005)
+    {**_FAST, "precision": "mixed", "rest": "bfloat16", LIMIT: limit}
+    for limit in (0.01, 0.02, 0.005)
 )
 #: Two cores of a virtual machine may be hyperthreads of one physical core: a second thread then
 #: gains little and synchronises after every operator.
@@ -84,7 +85,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         if "bfloat16" in precisions:
             rest = Choice(("float32", "bfloat16"))
             parameters["rest"] = Conditional("precision", ("int8", "mixed"), rest)
-        parameters["limit"] = Conditional("precision", ("mixed",), Choice(_LIMITS))
+        parameters[LIMIT] = Conditional("precision", ("mixed",), Choice(_LIMITS))
     one_thread = _ONE_THREAD if target.cores <= _FEW_CORES else ()
     first = _SHUFFLED if "artefact" in parameters else ()
     artefact: Options = {"artefact": "rewritten"} if first else {}

@@ -2,7 +2,8 @@
 
 ::
 
-    baseline ─▶ defaults of backends that were not tried on this target
+    baseline ─▶ the next tighter limit where a build exceeded the limit on its error
+      ─▶ defaults of backends that were not tried on this target
       ─▶ the best of this key's history
       ─▶ the best of this network on other targets and with other toolchains
       ─▶ the portfolio of the architecture class: its best two, or all of it with few networks
@@ -24,9 +25,10 @@ from random import Random
 import numpy as np
 
 from workers.engine.strategies.backend_selection import FEWEST_NETWORKS, BackendSelection
-from workers.engine.strategies.base import Proposal, SearchProblem, Spaces, Strategy
+from workers.engine.strategies.base import Proposal, SearchProblem, Strategy
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.default import best_priors
+from workers.engine.strategies.error_limits import tighter_candidates
 from workers.engine.strategies.features import Features
 from workers.engine.strategies.joint import JointSpace
 from workers.engine.strategies.kin import priors_of_kin
@@ -35,6 +37,7 @@ from workers.engine.strategies.novel import with_untried_option
 from workers.engine.strategies.peers import Peer, peers_of, value_of
 from workers.engine.strategies.pool import Pool
 from workers.engine.strategies.portfolio import portfolio
+from workers.engine.strategies.promising import next_promising
 from workers.engine.strategies.ranking import FEWEST_PEERS, Ranking
 from workers.engine.strategies.surrogate import Predictions, is_trustworthy, predict
 from workers.engine.strategies.tpe import TPE, ratios_to_beat
@@ -87,7 +90,7 @@ class Learned(Strategy):
         )
 
     def _propose(self, pool: Pool, excluded: Set[str]) -> Proposal | None:
-        listed = (p for p in self._listed(pool) if p.candidate.sha256 not in excluded)
+        listed = (p for p in self._listed(pool, excluded) if p.candidate.sha256 not in excluded)
         if (proposal := next(listed, None)) is not None:
             return proposal
         untried = pool.untried(excluded, self._trials)
@@ -115,20 +118,24 @@ class Learned(Strategy):
         best = list(untried.values())[int(np.argmax(predictions.gain_per_cost))]
         return Proposal(best, "model" if self._ranking is None else "ranking")
 
-    def _listed(self, pool: Pool) -> list[Proposal]:
+    def _listed(self, pool: Pool, excluded: Set[str]) -> list[Proposal]:
         """Candidates to try before a model is used, in order. Defaults of well-known backends are
         left out: those worth a trial are in the portfolio."""
         trusted = is_trustworthy(self._expected_and_measured())
         baseline, others = self._problem.defaults[:1], self._problem.defaults[1:]
         well_known = self._selection.well_known if trusted else frozenset()
         defaults = [candidate for candidate in others if candidate.backend not in well_known]
-        listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
+        own = [trial for trial in self._trials if trial.candidate not in baseline]
+        listed = [Proposal(candidate, "default") for candidate in baseline]
+        listed += [Proposal(c, "tighter limit") for c in tighter_candidates(own, pool.spaces)]
+        listed += [Proposal(candidate, "default") for candidate in defaults]
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
         listed += [Proposal(c, "kin", ratio) for c, ratio in self._kin]
         if trusted:
             most = FROM_PORTFOLIO if len(self._networks) >= FEWEST_NETWORKS else None
             listed += [Proposal(c, "portfolio", r) for c, r in self._portfolio[:most]]
-        listed += [Proposal(c, "promising") for c in _promising_in_turns(pool.spaces)]
+        if (promising := next_promising(pool.spaces, own, excluded)) is not None:
+            listed.append(Proposal(promising, "promising"))
         able = [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
         return able + [Proposal(candidate, "unseen") for candidate in self._untried_options(pool)]
 
@@ -213,16 +220,6 @@ class Learned(Strategy):
             candidates = [result.candidate for result in self._results]
             self._pools[closed] = Pool(spaces, self._problem.seed, candidates)
         return self._pools[closed]
-
-
-def _promising_in_turns(spaces: Spaces) -> list[Candidate]:
-    """The promising configurations: the first of each backend, then the second of each."""
-    ranked = [
-        (rank, Candidate(name, options))
-        for name, space in spaces.items()
-        for rank, options in enumerate(space.promising)
-    ]
-    return [candidate for _, candidate in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def _expected(peers: Sequence[Peer]) -> dict[str, float]:

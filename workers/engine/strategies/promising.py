@@ -1,0 +1,77 @@
+"""The order of the configurations that backends declare as promising.
+
+Backends take turns, each in its own order. What is calibrated for the network takes longest to
+build and waits for what is not. Among calibrated configurations comes first the one whose users
+may gain most by it:
+
+1. of a tolerance class in which no build is faster than all of the backend's own: the backend with
+   the fastest build comes first, as kernels that are fast in one precision usually are in another;
+2. for a limit on the error, by the distance from the fastest build within the limit to the
+   fastest of all, which such a build may approach;
+3. of a class with a build that is faster than all of the backend's own;
+4. for a limit within which a build is as fast as any.
+
+The seconds of a build are not compared: most of them are calibrations and studies, which builds
+share, so that trials before say little about those after them.
+"""
+
+from collections.abc import Sequence, Set
+from itertools import takewhile
+from math import inf, log
+
+from hpcfair.precisions import PRECISION_OF, TOLERANCE_OF, Tolerance
+from workers.engine.strategies.base import Spaces
+from workers.engine.strategies.error_limits import best_ratio_within, limit_of
+from workers.engine.trials import Trial
+from workers.engine.types import Candidate
+
+#: Gain, as a logarithm, that is expected of a further build of a class: what users notice.
+_GAIN_OF_FURTHER = 0.05
+#: How an option marks int8 with ranges that are determined at run time.
+_DYNAMIC = "dynamic"
+
+
+def next_promising(spaces: Spaces, trials: Sequence[Trial], excluded: Set[str]) -> Candidate | None:
+    """The promising configuration to try next, after ``trials`` of this search without the
+    baseline's; ``None`` if all are ``excluded``, by ``sha256``."""
+    ranked: list[tuple[tuple[float, ...], Candidate]] = []
+    for name, space in spaces.items():
+        listed = [Candidate(name, options) for options in space.promising]
+        waiting = [each for each in listed if each.sha256 not in excluded]
+        if not waiting:
+            continue
+        if not _is_calibrated(waiting[0]):
+            ranked.append(((0, listed.index(waiting[0])), waiting[0]))
+            continue
+        own = best_ratio_within(inf, [t for t in trials if t.candidate.backend == name])
+        limited = list(takewhile(lambda each: limit_of(each) is not None, waiting))
+        ranked += [
+            ((1, -_possible_gain(each, own, trials), own), each) for each in limited or waiting[:1]
+        ]
+    return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
+
+
+def _possible_gain(candidate: Candidate, own: float, trials: Sequence[Trial]) -> float:
+    """The gain, as a logarithm, that its users may expect of a calibrated candidate; ``own`` is the
+    best ratio of its backend."""
+    limit = limit_of(candidate)
+    if limit is not None:
+        return log(best_ratio_within(limit, trials) / best_ratio_within(inf, trials))
+    tolerance = _tolerance_of(candidate)
+    of_class = [t for t in trials if t.tolerance == tolerance and limit_of(t.candidate) is None]
+    best = best_ratio_within(inf, of_class)
+    return _GAIN_OF_FURTHER if best < 1 and best <= own else inf
+
+
+def _is_calibrated(candidate: Candidate) -> bool:
+    """Whether a build runs the network on the calibration split, for its ranges or a study."""
+    if limit_of(candidate) is not None:
+        return True
+    is_dynamic = str(candidate.options.get("precision")).endswith(_DYNAMIC)
+    return PRECISION_OF[_tolerance_of(candidate)].is_quantised and not is_dynamic
+
+
+def _tolerance_of(candidate: Candidate) -> Tolerance:
+    """The class that the option ``precision`` implies, such as ``float16`` or ``int8-static``."""
+    precision = str(candidate.options.get("precision"))
+    return TOLERANCE_OF.get(precision.partition("-")[0], "exact")
