@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.calm import wait
 from benchmarks.networks import example
 from benchmarks.report import Figure, environment, report, say, spread
+from benchmarks.searchoptions import SearchOptions
 from benchmarks.serving import SearchSetup
 from hpcfair.measurement.types import Interval
 from workers.backends import registry
@@ -148,20 +149,10 @@ def _search(name: str, cache: Path, setup: SearchSetup, seed: int) -> Search:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", help=f"by default {','.join(MODELS)}")
-    parser.add_argument("--backends", help="by default all that are here")
-    parser.add_argument("--budget", type=float, help="seconds of a search, by default 40")
-    parser.add_argument("--searches", type=int, help="of each model, by default 3")
-    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models")
-    parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
-    options = parser.parse_args()
-    options.models = options.models.split(",") if options.models else None
-    options.models = options.models or list(QUICK if options.quick else MODELS)
-    options.backends = options.backends.split(",") if options.backends else None
-    options.budget = options.budget or (8.0 if options.quick else 40.0)
-    options.searches = options.searches or (1 if options.quick else 3)
-    return options
+    options = SearchOptions(__doc__, MODELS, QUICK)
+    options.number("budget", 40.0, 8.0, "seconds of a search")
+    options.number("searches", 3, 1, "of each model")
+    return options.parse()
 
 
 if __name__ == "__main__":

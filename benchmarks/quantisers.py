@@ -31,6 +31,7 @@ from benchmarks.report import (
     say,
     spread,
 )
+from benchmarks.searchoptions import SearchOptions
 from benchmarks.served_figures import CLASSES, best_within
 from benchmarks.serving import SearchSetup
 from workers.backends import registry
@@ -215,21 +216,11 @@ def _measured(comparison: Comparison, ours: CheckedBuild, theirs: CheckedBuild) 
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", help=f"by default {','.join(MODELS)}")
-    parser.add_argument("--backends", help="of our search, by default all that are here")
-    parser.add_argument("--budget", type=float, help="seconds of our search, by default 40")
-    parser.add_argument("--processes", type=int, help="fresh ones of a measurement, by default 5")
-    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
-    parser.add_argument("--fresh", action="store_true", help="forget builds and results")
-    parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
-    options = parser.parse_args()
-    options.models = options.models.split(",") if options.models else None
-    options.models = options.models or list(QUICK if options.quick else MODELS)
-    options.backends = options.backends.split(",") if options.backends else None
-    options.budget = options.budget or (8.0 if options.quick else 40.0)
-    options.processes = options.processes or (2 if options.quick else 5)
-    return options
+    options = SearchOptions(__doc__, MODELS, QUICK)
+    options.number("budget", 40.0, 8.0, "seconds of our search")
+    options.number("processes", 5, 2, "fresh ones of a measurement")
+    options.parser.add_argument("--fresh", action="store_true", help="forget builds and results")
+    return options.parse()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from benchmarks.exports.drawing import Export, draw
 from benchmarks.exports.folders import NotExported, folder_of
 from benchmarks.networks import example, network_of
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
+from benchmarks.searchoptions import SearchOptions
 from benchmarks.served_figures import CLASSES
 from benchmarks.served_offline import OFFLINE
 from benchmarks.serving import SearchSetup, add_stored_trials, search_and_measure
@@ -199,31 +200,18 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
-    chosen.add_argument("--seed", type=int, help="of a set of exported networks in their place")
-    parser.add_argument("--networks", type=int, help="size of that set, by default 20")
-    parser.add_argument("--backends", help="by default all that are here")
-    parser.add_argument("--target", help="of this machine; gpu for its GPU")
-    parser.add_argument("--budget", type=float, help="seconds of search per model, by default 60")
-    parser.add_argument(
-        "--schedules", type=float, help="seconds of search of TVM's schedules per model before, 120"
+    options = SearchOptions(__doc__, MODELS, QUICK)
+    add = options.parser.add_argument
+    options.networks.add_argument(
+        "--seed", type=int, help="of a set of exported networks in place of examples"
     )
-    parser.add_argument("--processes", type=int, help="fresh ones of a measurement, by default 10")
-    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
-    parser.add_argument("--fresh", action="store_true", help="forget models and results")
-    parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
-    options = parser.parse_args()
-    options.models = options.models.split(",") if options.models else None
-    options.backends = options.backends.split(",") if options.backends else None
-    options.budget = options.budget or (12.0 if options.quick else 60.0)
-    if options.schedules is None:
-        options.schedules = 0.0 if options.quick else 120.0
-    options.processes = options.processes or (3 if options.quick else 10)
-    options.models = options.models or list(QUICK if options.quick else MODELS)
-    options.networks = options.networks or (2 if options.quick else 20)
-    return options
+    options.number("networks", 20, 2, "size of that set")
+    add("--target", help="of this machine; gpu for its GPU")
+    options.number("budget", 60.0, 12.0, "seconds of search per model")
+    options.number("schedules", 120.0, 0.0, "seconds of search of TVM's schedules per model before")
+    options.number("processes", 10, 3, "fresh ones of a measurement")
+    add("--fresh", action="store_true", help="forget models and results")
+    return options.parse()
 
 
 if __name__ == "__main__":
