@@ -16,11 +16,12 @@ from benchmarks.scheduling import stored_schedules, with_schedules
 from benchmarks.served_figures import CLASSES, best_within
 from benchmarks.served_offline import OFFLINE, offline_build
 from workers.backends.normalform import NORMALISER
+from workers.backends.openbatch import BATCH_OPENER
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.local import LocalDevice
+from workers.engine.offline.device import LocalBatchDevice
 from workers.engine.ports import Backend, Device, PhaseTime, Progress, TrialStore
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.search_result import SearchResult
@@ -75,6 +76,7 @@ class SearchSetup:
             ),
             reference_backend=self.reference,
             normaliser=NORMALISER,
+            batch_opener=BATCH_OPENER,
         )
 
     def remember(self, network: Network, trials: Sequence[Trial]) -> None:
@@ -128,7 +130,9 @@ def search_and_measure(
     store = JsonLinesTrialStore(_trials_file(folder, name), (), setup.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
-        LocalDevice(request, setup.backends, Path(scratch), counters_of(setup.target)) as device,
+        LocalBatchDevice(
+            request, setup.backends, Path(scratch), counters_of(setup.target)
+        ) as device,
     ):
         # As a hub does: what cannot build the network costs no trial.
         usable = tuple(name for name in request.backends if not device.fault_of(name))

@@ -143,7 +143,8 @@ class Loaded(Generative):
 
         Samples run in batches, over several streams at once, as the build was measured in the
         scenario ``offline``. Few items are read ahead, so the stream may be endless. The last
-        batch may be smaller.
+        batch may be smaller. A model of one row takes any number of them here: its build for that
+        scenario computes batches, or else each row is a run.
 
         Args:
             items: Each a sample, which lacks the first dimension of the inputs, or a batch of any
@@ -167,7 +168,10 @@ class Loaded(Generative):
         if size is None and self.execution is not None:
             size = self.execution.batch
             streams = self.execution.stream_count(machine.describe().cores)
-        batcher = Batcher(self.signature, size)
+        signature, splitter = self.signature, self._splitter
+        if splitter is not None and splitter.rows == 1 and size is not None:
+            signature, size = splitter.open_signature, splitter.batch(size)
+        batcher = Batcher(signature, size)
         results = self._runner.map(batcher.batches(items), streams)
         return (_value(outputs) for outputs in batcher.outputs(results))
 

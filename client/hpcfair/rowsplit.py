@@ -27,13 +27,26 @@ class RowSplitter:
 
     Args:
         run: Runs the network on exactly ``rows`` rows.
+        is_build_open: Whether the loaded build takes any number of rows all the same: it was made
+            for the scenario ``offline`` of a network of one row.
+
+    Attributes:
+        open_signature: The signature with any number of rows.
     """
 
-    def __init__(self, signature: Signature, rows: int, run: Callable[[_Arrays], _Arrays]) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        rows: int,
+        run: Callable[[_Arrays], _Arrays],
+        *,
+        is_build_open: bool = False,
+    ) -> None:
         self.rows = rows
+        self._is_build_open = is_build_open
         self._signature = signature
         self._run = run
-        self._open = Signature(
+        self.open_signature = Signature(
             tuple(replace(t, shape=(_ANY, *t.shape[1:])) for t in signature.inputs),
             signature.outputs,
         )
@@ -42,14 +55,21 @@ class RowSplitter:
     @classmethod
     def of(cls, signature: Signature, runner: SerialRunner) -> Self | None:
         """That of a model of a fixed number of rows; ``None`` for any other model."""
+        of_build = fixed_rows(runner.runtime.inputs)
         rows = fixed_rows((*signature.inputs, *signature.outputs))
-        rows = rows or fixed_rows(runner.runtime.inputs)
-        return cls(signature, rows, runner.run) if rows else None
+        if rows is None and of_build is None:
+            return None
+        is_build_open = rows == 1 and of_build is None
+        return cls(signature, rows or of_build or 1, runner.run, is_build_open=is_build_open)
+
+    def batch(self, samples: int) -> int:
+        """Rows of a run, of a network of one row, where that many samples may share it."""
+        return samples if self._is_build_open else 1
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Arrays | None:
         """The inputs if they fit but for their number of rows; ``None`` if not."""
         try:
-            arrays = self._open.bind(args, kwargs)
+            arrays = self.open_signature.bind(args, kwargs)
         except BadInput:
             return None
         return arrays if row_count(arrays) else None

@@ -64,6 +64,43 @@ def test_batches_have_the_recorded_size_and_the_last_is_partial(
     assert batches == [5, 5]
 
 
+@pytest.fixture
+def single(resolution: dict[str, Any]) -> None:
+    """The model is published for one row."""
+    resolution["signature"] = {
+        side: [tensor | {"shape": [1, *tensor["shape"][1:]]} for tensor in tensors]
+        for side, tensors in resolution["signature"].items()
+    }
+
+
+@pytest.mark.usefixtures("single")
+def test_a_build_of_any_number_of_rows_computes_batches_of_a_model_of_one_row(
+    offline: Loaded, batches: list[int]
+) -> None:
+    assert str(offline.signature) == "float32[1,4] -> float32[1,3]"
+    for items in (X, list(X), [X[:7], X[7], X[8:]]):
+        outputs = list(offline.map(items))
+        np.testing.assert_allclose(np.concatenate([np.atleast_2d(each) for each in outputs]), Y)
+        assert batches == [3, 3, 3, 1]
+        batches.clear()
+    np.testing.assert_allclose(offline(X[:1]), Y[:1])
+    np.testing.assert_allclose(offline(X), Y)
+    assert batches == [1] * 11
+    with pytest.raises(BadInput, match="Item 0: input x"):
+        list(offline.map([X[:, :2]]))
+
+
+@pytest.mark.usefixtures("single")
+def test_a_build_of_one_row_computes_each_row_on_its_own(
+    offline: Loaded, batches: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    splitter = offline._splitter
+    assert splitter is not None
+    monkeypatch.setattr(splitter, "_is_build_open", False)
+    np.testing.assert_allclose(np.stack(list(offline.map(X))), Y)
+    assert batches == [1] * 10
+
+
 def test_few_samples_are_read_ahead_of_an_endless_stream(offline: Loaded) -> None:
     read = 0
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hpcfair.tickets import FileTicket, JobTicket
-from workers.engine.local import LocalDevice
 from workers.engine.normalform import NormalForm
+from workers.engine.offline.device import LocalBatchDevice
 from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Backend, Device, EnergyCounter, PhaseTime
 from workers.engine.requests import TuningRequest
@@ -79,10 +79,10 @@ class DeviceSettings:
         other: OtherMachine | None = None,
     ) -> JobDevice:
         """The engine's device for a job; arguments of
-        :class:`~workers.engine.local.LocalDevice`."""
+        :class:`~workers.engine.offline.device.LocalBatchDevice`."""
         if self.server is not None:
             return self.server.open(request, backends, scratch)
-        return LocalDevice(request, backends, scratch, counters, other)
+        return LocalBatchDevice(request, backends, scratch, counters, other)
 
     def names(self, requested: Iterable[str] | None = None) -> list[str] | None:
         """The requested backends whose builds can run here; ``None`` means all."""

@@ -8,6 +8,7 @@ from typing import Any
 from hpcfair.isolation.limits import Limits
 from hpcfair.tickets import GraphFacts, JobTicket
 from workers.backends.normalform import NORMALISER
+from workers.backends.openbatch import BATCH_OPENER
 from workers.backends.registry import reference_for
 from workers.device.background import progress_of
 from workers.device.best import profiled_results
@@ -77,6 +78,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             baseline_backend=settings.server.backend if settings.server else None,
             banned=frozenset(ticket.banned),
             normaliser=NORMALISER,
+            batch_opener=BATCH_OPENER,
         )
         scratch = folder / "scratch"
         scratch.mkdir()

@@ -86,8 +86,15 @@ class SharedNormalForm:
 
     def read_by(self, backend: str, options: Options) -> Network:
         """The network as a build reads it. Raises CandidateFailed for failures of the machine."""
+        if not self._backends[backend].reads_normal_form(options):
+            return self._network
+        return self.read()
+
+    def read(self) -> Network:
+        """The network with its normal form, which is made now if it is not. Raises CandidateFailed
+        for failures of the machine."""
         normaliser = self._request.normaliser
-        if normaliser is None or not self._backends[backend].reads_normal_form(options):
+        if normaliser is None:
             return self._network
         if self.result is None:
             child, out = self._start()

@@ -48,6 +48,8 @@ class TuningRequest:
         normaliser: ``module:function`` that writes the normal form of the network in a child
             process (:mod:`workers.engine.normalform`); ``None``: builds are made from the
             published file.
+        batch_opener: ``module:function`` that opens the batch of a network of one row in a child
+            process (:mod:`workers.engine.openbatch`); ``None``: it stays fixed.
     """
 
     network: Network
@@ -61,3 +63,4 @@ class TuningRequest:
     baseline_backend: str | None = None
     banned: frozenset[str] = frozenset()
     normaliser: str | None = None
+    batch_opener: str | None = None

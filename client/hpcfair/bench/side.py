@@ -55,11 +55,13 @@ def _answer(state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _query(state: dict[str, Any], samples: int, batch: int, streams: int) -> Callable[[], None]:
-    """A run of a query. If the first dimension is fixed, a sample is one whole input."""
+    """A run of a query. If the first dimension is fixed at several rows, or is no batch, a sample
+    is one whole input."""
     runtime, inputs = state["runtime"], state["inputs"]
     copies = QueryRunner(runtime, lambda: copy_of(runtime, state["open"]), streams)
-    is_open = all(each.shape and isinstance(each.shape[0], str) for each in runtime.inputs)
-    batches = batches_of(inputs, samples, batch) if is_open else [inputs] * samples
+    leading = [each.shape[0] if each.shape else 0 for each in runtime.inputs]
+    by_row = all(isinstance(size, str) or size == 1 for size in leading)
+    batches = batches_of(inputs, samples, batch) if by_row else [inputs] * samples
     return partial(copies.run, batches)
 
 

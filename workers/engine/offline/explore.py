@@ -25,9 +25,10 @@ from workers.engine.offline.configuration import (
     measure_configuration,
 )
 from workers.engine.offline.errors import NotMeasured
-from workers.engine.offline.rows import QueryRows, rows_of, whole_input
+from workers.engine.offline.ports import BatchOpeningDevice, OpenedBatch
+from workers.engine.offline.rows import QueryRows, rows_of, single_rows, whole_input
 from workers.engine.offline.screening import Screening, fastest_of
-from workers.engine.offline.subjects import Subject, subjects_of
+from workers.engine.offline.subjects import Subject, subjects_of, with_open_batch
 from workers.engine.offline.sweep import BatchSweep
 from workers.engine.ports import Backend, Device, PhaseTime, Progress, no_progress
 from workers.engine.requests import TuningRequest
@@ -90,10 +91,27 @@ def measure_offline(
         )
     progress("offline", 0, None, "running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
+        subjects = subjects_of(result, backends)
         rows = rows_of(request.network, context.tests, context.reference)
+        if rows is None and (opened := _opened_batch(device, progress)) is not None:
+            rows = single_rows(context.tests, context.reference)
+            if rows is not None:
+                subjects = with_open_batch(subjects, opened, backends, request.target)
         rows = rows or whole_input(context.tests)
         explorer = _Explorer(context, backends, rows, sample_s, seconds, progress)
-        return explorer.explore(subjects_of(result, backends))
+        return explorer.explore(subjects)
+
+
+def _opened_batch(device: Device, progress: Progress) -> OpenedBatch | None:
+    """The network with an open batch; ``None``, with the reason in the progress, if it has none."""
+    if not isinstance(device, BatchOpeningDevice):
+        return None
+    progress("offline", 0, None, "opening the batch")
+    try:
+        return device.open_batch()
+    except CandidateFailed as failure:
+        progress("offline", 0, None, f"the batch stays fixed: {failure}")
+        return None
 
 
 class _Explorer:

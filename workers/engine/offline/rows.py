@@ -29,11 +29,13 @@ class QueryRows:
         inputs: By tensor name: rows, or one whole input.
         expected: Outputs of the reference for the rows; empty for a whole input.
         by_row: Whether a sample is a row.
+        is_open: Whether the published network takes several rows at once.
     """
 
     inputs: dict[str, Array]
     expected: dict[str, Array]
     by_row: bool
+    is_open: bool
 
     @property
     def count(self) -> int:
@@ -92,6 +94,20 @@ def rows_of(network: Network, tests: TestSet, reference: Sequence[Outputs]) -> Q
         return None
     if len({spec.shape[0] for spec in network.inputs} - {"?"}) > 1:
         return None
+    return _rows(tests, reference, is_open=True)
+
+
+def single_rows(tests: TestSet, reference: Sequence[Outputs]) -> QueryRows | None:
+    """The test inputs of a network of one row; ``None`` as of :func:`rows_of`."""
+    return _rows(tests, reference, is_open=False)
+
+
+def whole_input(tests: TestSet) -> QueryRows:
+    """The timing input as the only sample."""
+    return QueryRows(dict(tests.timing), {}, by_row=False, is_open=False)
+
+
+def _rows(tests: TestSet, reference: Sequence[Outputs], *, is_open: bool) -> QueryRows | None:
     inputs: list[Mapping[str, Array]] = []
     outputs: list[Mapping[str, Array]] = []
     for case, expected in zip(tests.cases, reference, strict=False):
@@ -102,12 +118,7 @@ def rows_of(network: Network, tests: TestSet, reference: Sequence[Outputs]) -> Q
             continue
         inputs.append(case)
         outputs.append(expected)
-    return QueryRows(_joined(inputs), _joined(outputs), by_row=True)
-
-
-def whole_input(tests: TestSet) -> QueryRows:
-    """The timing input as the only sample."""
-    return QueryRows(dict(tests.timing), {}, by_row=False)
+    return QueryRows(_joined(inputs), _joined(outputs), by_row=True, is_open=is_open)
 
 
 def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import CandidateFailed
@@ -12,6 +13,7 @@ from workers.engine.offline.ports import QuerySession
 from workers.engine.offline.rows import QueryRows
 from workers.engine.offline.subjects import Subject, Variant, variants_of
 from workers.engine.offline.sweep import BatchSweep, chosen
+from workers.engine.openbatch import OPEN_BATCH
 from workers.engine.ports import Backend
 from workers.engine.types import BuildResult
 
@@ -50,7 +52,7 @@ class Screening:
         own = Variant(defaults.trial, self._context.baseline_build, "one")
         self._report("the defaults", 0)
         with self._opened(own, "baseline") as session:
-            points = self._sweep.of_baseline(session)
+            points = self._sweep.of_baseline(session, is_open=self._rows.is_open)
         return OfflineConfiguration(own, chosen(points), tuple(points))
 
     def configurations(
@@ -84,16 +86,26 @@ class Screening:
     ) -> OfflineConfiguration:
         count = self._cores if variant.streams == "cores" else 1
         with self._opened(variant, "candidate") as session:
-            points = self._sweep.of_candidate(session, count, baseline.points, deadline)
+            points = self._sweep.of_candidate(
+                session,
+                count,
+                baseline.points,
+                deadline,
+                is_open=self._rows.is_open or variant.has_open_batch,
+            )
         return OfflineConfiguration(variant, chosen(points), tuple(points))
 
     def _variants(self, subject: Subject, deadline_of: Deadline) -> Iterator[Variant]:
         trial, clock = subject.trial, self._context.clock
-        if clock.monotonic() > deadline_of(trial.tolerance):
+        # Calibration may take longer than what is left.
+        seconds = trial.build.compile_s if trial.build and not subject.build else 0.0
+        if clock.monotonic() + seconds > deadline_of(trial.tolerance):
             return
         build = subject.build or self._built(subject)
         if build is None or build.directory is None:
             return
+        if subject.builder is not None:
+            trial = replace(trial, build=build)
         backend = self._backends[trial.candidate.backend]
         for variant in variants_of(trial, build, backend, self._cores):
             if clock.monotonic() > deadline_of(trial.tolerance):
@@ -102,8 +114,14 @@ class Screening:
 
     def _built(self, subject: Subject) -> BuildResult | None:
         candidate = subject.trial.candidate
-        build = self._context.device.build(candidate.backend, candidate.options)
-        return build if build.outcome == "measured" else None
+        options = {name: v for name, v in candidate.options.items() if name != OPEN_BATCH}
+        builder = subject.builder or self._context.device
+        build = builder.build(candidate.backend, options)
+        if build.outcome != "measured":
+            return None
+        if subject.builder is None:
+            return build
+        return replace(build, provenance=build.provenance | {OPEN_BATCH: True})
 
     @contextmanager
     def _opened(self, variant: Variant, role: str) -> Iterator[QuerySession]:

@@ -5,24 +5,33 @@ from dataclasses import dataclass, replace
 
 from hpcfair.precisions import TOLERANCES
 from hpcfair.scenarios import Execution, Streams
-from workers.engine.offline.ports import ParallelBackend
-from workers.engine.ports import Backend
+from workers.engine.offline.ports import OpenedBatch, ParallelBackend
+from workers.engine.openbatch import OPEN_BATCH
+from workers.engine.ports import Backend, Builder
 from workers.engine.search_result import SearchResult
 from workers.engine.trials import Trial
-from workers.engine.types import BuildResult, Candidate
+from workers.engine.types import BuildResult, Candidate, TargetSpec
 
 #: Most confirmed builds of a tolerance class.
 _PER_CLASS = 2
-#: Ratio of latency above which a build of another backend is left out.
+#: Ratio of latency above which a build that is not confirmed is left out.
 _WORTH = 1.5
+#: Most further builds of the backends whose builds are confirmed.
+_FURTHER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A build of the search; ``build`` is ``None`` if its files were deleted."""
+    """A build of the search.
+
+    Attributes:
+        build: ``None`` if its files were deleted, or it is not made yet.
+        builder: What builds it, if not the device of the search.
+    """
 
     trial: Trial
     build: BuildResult | None
+    builder: Builder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +53,21 @@ class Variant:
         return Candidate(self.trial.candidate.backend, {**others, **changed, **execution.to_json()})
 
     @property
+    def has_open_batch(self) -> bool:
+        """Whether it was built from the network with an open batch."""
+        return OPEN_BATCH in self.trial.candidate.options
+
+    @property
     def is_opened_otherwise(self) -> bool:
         """Whether it is opened with other options than the search opened it with."""
         return self.build.runtime_options != (self.trial.build or self.build).runtime_options
 
 
 def subjects_of(result: SearchResult, backends: Mapping[str, Backend]) -> list[Subject]:
-    """The defaults, and the best confirmed builds of each class, strictest first. The best exact
-    trial of each other backend that does not start a compiler follows the best exact build: another
-    backend differs more from it than its own second build does."""
+    """The defaults, and the best confirmed builds of each class, strictest first. After the best
+    exact build come the best exact trials of other backends that do not start a compiler, and of
+    other builds of its own backend: they differ more from it than its own second build does, and
+    what is as fast as the defaults with one sample may be faster with many."""
     confirmed = sorted(result.confirmed_results, key=lambda each: each.measurement.ratio.value)
     subjects = [Subject(result.baseline.trial, result.baseline.build)]
     for tolerance in TOLERANCES:
@@ -60,10 +75,30 @@ def subjects_of(result: SearchResult, backends: Mapping[str, Backend]) -> list[S
         own = [Subject(each.trial, each.build) for each in of_class[:_PER_CLASS]]
         others: list[Subject] = []
         if tolerance == TOLERANCES[0]:
-            names = {subject.trial.candidate.backend for subject in own}
-            others = list(_others(result, backends, names))
+            others = list(_others(result, backends, own))
         subjects += [*own[:1], *others, *own[1:]]
     return subjects
+
+
+def with_open_batch(
+    subjects: Sequence[Subject],
+    opened: OpenedBatch,
+    backends: Mapping[str, Backend],
+    target: TargetSpec,
+) -> list[Subject]:
+    """The subjects, each followed by the same configuration of the network with an open batch. An
+    option that only this network has gets the value of the backend's first such promise."""
+    both: list[Subject] = []
+    for subject in subjects:
+        both.append(subject)
+        candidate = subject.trial.candidate
+        space = backends[candidate.backend].space(opened.network, target)
+        given = candidate.options.items()
+        promising = (each for each in space.promising if given <= each.items())
+        if options := next(promising, space.nearest(candidate.options)):
+            changed = Candidate(candidate.backend, {**options, OPEN_BATCH: True})
+            both.append(Subject(replace(subject.trial, candidate=changed), None, opened.builder))
+    return both
 
 
 def variants_of(trial: Trial, build: BuildResult, backend: Backend, cores: int) -> list[Variant]:
@@ -79,17 +114,35 @@ def variants_of(trial: Trial, build: BuildResult, backend: Backend, cores: int) 
 
 
 def _others(
-    result: SearchResult, backends: Mapping[str, Backend], names: set[str]
+    result: SearchResult, backends: Mapping[str, Backend], own: Sequence[Subject]
 ) -> Iterator[Subject]:
-    measured: Sequence[Trial] = [
-        trial
+    """The fastest exact trial of each other build: first of all other backends, then of these."""
+    candidates = [subject.trial.candidate for subject in own]
+    default = result.baseline.trial.candidate
+    names = {each.backend for each in (default, *candidates)}
+    taken = {_build_of(each, backends) for each in candidates}
+    exact = [
+        (trial.candidate.backend in names, trial.ratio, trial.number, trial)
         for trial in result.trials
         if trial.outcome == "measured"
         and trial.tolerance == TOLERANCES[0]
-        and trial.candidate != result.baseline.trial.candidate
+        and trial.candidate != default
+        and not backends[trial.candidate.backend].programs
+        and trial.ratio is not None
+        and trial.ratio <= _WORTH
     ]
-    for name, backend in backends.items():
-        own = [trial for trial in measured if trial.candidate.backend == name]
-        fast = [trial for trial in own if trial.ratio is not None and trial.ratio <= _WORTH]
-        if name not in names and fast and not backend.programs:
-            yield Subject(min(fast, key=lambda trial: trial.ratio or _WORTH), None)
+    further = 0
+    for is_further, _, _, trial in sorted(exact):
+        candidate = trial.candidate
+        build = _build_of(candidate, backends) if is_further else candidate.backend
+        if build not in taken and further < _FURTHER:
+            taken.add(build)
+            further += is_further
+            yield Subject(trial, None)
+
+
+def _build_of(candidate: Candidate, backends: Mapping[str, Backend]) -> str:
+    """The identity of what is built, however it is opened."""
+    opening = backends[candidate.backend].opening
+    built = {name: value for name, value in candidate.options.items() if name not in opening}
+    return Candidate(candidate.backend, built).sha256

@@ -21,6 +21,8 @@ _MORE_RUNS, _MORE_S = 2, 0.5
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
 #: for the first four shapes.
 _COARSE = (1, 8, 32)
+#: Those of a network that takes one sample.
+_SINGLE = (1,)
 #: Share of the baseline's throughput with the same batches below which a build is given up after
 #: its first two.
 _HOPELESS = 0.6
@@ -69,10 +71,11 @@ class BatchSweep:
         self._by_row = by_row
         self.batches = [each for each in BATCHES if each <= largest_batch and (by_row or each == 1)]
 
-    def of_baseline(self, session: QuerySession) -> list[ThroughputPoint]:
-        """Points of all batches; of each, the last one counts."""
+    def of_baseline(self, session: QuerySession, *, is_open: bool = True) -> list[ThroughputPoint]:
+        """Points of all batches, or of one sample unless the network ``is_open``; of each batch,
+        the last one counts."""
         points: list[ThroughputPoint] = []
-        for batch in self.batches:
+        for batch in self.batches if is_open else _SINGLE:
             points.append(self._point(session, "baseline", batch, 1, points))
         limit = _CLOSE * max(point.throughput_per_s for point in points)
         close = [point.batch for point in points if point.throughput_per_s >= limit]
@@ -86,25 +89,31 @@ class BatchSweep:
         streams: int,
         baseline: Sequence[ThroughputPoint],
         deadline: float,
+        *,
+        is_open: bool = True,
     ) -> list[ThroughputPoint]:
         """Points of a build, as long as it may be faster than the baseline and the clock is before
-        ``deadline``.
+        ``deadline``; of one sample unless it ``is_open``.
 
-        Equal batches are compared. The throughput of a small network grows with the batch by
-        factors, so that its first batches say nothing about the best of the baseline.
+        Equal batches are compared, or the only one of the baseline. The throughput of a small
+        network grows with the batch by factors, so that its first batches say nothing about the
+        best of the baseline.
         """
         rivals = {point.batch: point.throughput_per_s for point in baseline}
+        (first, *_) = baseline
         points: list[ThroughputPoint] = []
-        for batch in (each for each in _COARSE if each in self.batches):
+        batches = self.batches if is_open else _SINGLE
+        for batch in (each for each in _COARSE if each in batches):
             points.append(self._point(session, "candidate", batch, streams, points))
             if self._clock.monotonic() > deadline:
                 return points
             if points[1:] and all(
-                point.throughput_per_s < _HOPELESS * rivals[point.batch] for point in points
+                point.throughput_per_s < _HOPELESS * rivals.get(point.batch, first.throughput_per_s)
+                for point in points
             ):
                 return points
         neighbour = 2 * chosen(points).batch
-        if neighbour in self.batches:
+        if neighbour in batches:
             points.append(self._point(session, "candidate", neighbour, streams, points))
         return points
 

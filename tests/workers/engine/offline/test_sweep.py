@@ -75,8 +75,26 @@ def test_queries_of_large_batches_last_long_enough() -> None:
 
 
 def test_the_batches_of_a_query_fit_into_memory() -> None:
-    small = QueryRows({"x": np.zeros((4, 8), np.float32)}, {}, by_row=True)
-    large = QueryRows({"x": np.zeros((4, 2**18), np.float32)}, {}, by_row=True)
+    small = QueryRows({"x": np.zeros((4, 8), np.float32)}, {}, by_row=True, is_open=True)
+    large = QueryRows({"x": np.zeros((4, 2**18), np.float32)}, {}, by_row=True, is_open=True)
     assert small.largest_query == 32_768
     assert large.largest_query * 2**20 == 2**27
-    assert QueryRows(large.inputs, {}, by_row=False).largest_query == 32_768
+    whole = QueryRows(large.inputs, {}, by_row=False, is_open=False)
+    assert whole.largest_query == 32_768
+
+
+def test_a_network_of_one_row_is_the_rival_of_all_batches_of_its_builds() -> None:
+    clock = VirtualClock()
+    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
+    baseline = sweep.of_baseline(_session(clock, lambda _: 1e4), is_open=False)
+    assert {each.batch for each in baseline} == {1}
+    points = sweep.of_candidate(_session(clock, lambda b: 5e3 + 1e3 * b), 1, baseline, 1e9)
+    assert [each.batch for each in points] == [1, 8, 32, 64]
+    slow = sweep.of_candidate(_session(clock, lambda _: 5e3), 1, baseline, 1e9)
+    assert [each.batch for each in slow] == [1, 8]
+    fixed = sweep.of_candidate(_session(clock, lambda _: 2e4), 2, baseline, 1e9, is_open=False)
+    assert {each.batch for each in fixed} == {1}
+
+
+def _session(clock: VirtualClock, speed: Speed) -> Any:
+    return _Session(clock, speed)
