@@ -126,17 +126,15 @@ def search_and_measure(
         schedules = stored_schedules(name, network, setup.target, setup.schedules_s, path)
         network = with_schedules(network, schedules)
     wait()
-    request = setup.request(network)
+    request, counters = setup.request(network), counters_of(setup.target)
     store = JsonLinesTrialStore(_trials_file(folder, name), (), setup.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
-        LocalBatchDevice(
-            request, setup.backends, Path(scratch), counters_of(setup.target)
-        ) as device,
+        LocalBatchDevice(request, setup.backends, Path(scratch), counters) as device,
     ):
         # As a hub does: what cannot build the network costs no trial.
-        usable = tuple(name for name in request.backends if not device.fault_of(name))
-        request = replace(request, backends=usable)
+        usable = (each for each in request.backends if not device.fault_of(each))
+        request = replace(request, backends=tuple(usable))
         served = search(request, setup, device, store, SystemClock(), _Progress(name))
     return {**served, "seconds": perf_counter() - started}
 
@@ -156,8 +154,7 @@ def search(
     offline = offline_build(
         request, setup.backends, device, clock, progress, result, setup.budget_s
     )
-    if offline is not None:
-        served[OFFLINE] = offline
+    served |= {OFFLINE: offline} if offline is not None else {}
     setup.remember(request.network, result.trials)
     return {
         "class": request.network.architecture_class,

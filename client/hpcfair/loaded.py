@@ -143,8 +143,7 @@ class Loaded(Generative):
 
         Samples run in batches, over several streams at once, as the build was measured in the
         scenario ``offline``. Few items are read ahead, so the stream may be endless. The last
-        batch may be smaller. A model of one row takes any number of them here: its build for that
-        scenario computes batches, or else each row is a run.
+        batch may be smaller. A model of one row takes any number: in batches if its build can.
 
         Args:
             items: Each a sample, which lacks the first dimension of the inputs, or a batch of any

@@ -95,7 +95,7 @@ class GraphSizes:
         self.positions[name] = BatchPosition(axis)
 
     def _infer(
-        self, node: onnx.NodeProto, known: Mapping[str, onnx.TypeProto]
+        self, node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]
     ) -> dict[str, onnx.TypeProto]:
         """Types of a node's outputs. Raises InvalidCandidate if its inputs do not fit, or ONNX does
         not know the operator."""
@@ -107,7 +107,7 @@ class GraphSizes:
             return shape_inference.infer_node_outputs(
                 schema,
                 node,
-                {name: known[name] for name in names},
+                {name: types[name] for name in names},
                 {name: self.constants[name] for name in names if name in self.constants},
                 opset_imports=[helper.make_opsetid(*each) for each in self.opsets.items()],
             )

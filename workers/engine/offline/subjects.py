@@ -93,8 +93,8 @@ def with_open_batch(
         both.append(subject)
         candidate = subject.trial.candidate
         space = backends[candidate.backend].space(opened.network, target)
-        given = candidate.options.items()
-        promising = (each for each in space.promising if given <= each.items())
+        options_set = candidate.options.items()
+        promising = (each for each in space.promising if options_set <= each.items())
         if options := next(promising, space.nearest(candidate.options)):
             changed = Candidate(candidate.backend, {**options, OPEN_BATCH: True})
             both.append(Subject(replace(subject.trial, candidate=changed), None, opened.builder))
