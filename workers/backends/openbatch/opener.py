@@ -17,7 +17,7 @@ from workers.engine.child_work import network_from
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
-from workers.engine.samples import read_samples
+from workers.engine.samples import evaluation_samples
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network
 
@@ -77,8 +77,7 @@ def require_equal(network: Network, path: Path) -> None:
 
 def _rows(network: Network) -> Iterator[_Row]:
     """Rows of the test set, then random ones."""
-    samples = read_samples(network.samples_path, _ROWS) if network.samples_path else {}
-    tests = make_test_set(network, samples, _SEED)
+    tests = make_test_set(network, evaluation_samples(network, _ROWS), _SEED)
     is_cheap = network.macs is None or network.macs <= _MOST_MACS
     most = _ROWS if is_cheap else _FEW_ROWS
     yield from islice(tests.cases, most - 1)
