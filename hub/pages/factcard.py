@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.template.defaultfilters import filesizeformat
 
-from hub.pages.speedpanel import BuildWords
+from hub.pages.buildwords import BuildWords
 from hub.templatetags.figures import count
 from registry.fair.description import Description
 from registry.fair.parts import NetworkDescription, TensorDescription
@@ -93,7 +93,7 @@ def _listed(tensors: Sequence[TensorDescription]) -> str:
 def _speed(target: str, offers: Sequence[BuildWords]) -> list[str]:
     return [
         f"On {target}, {one.build.tolerance}: "
-        f"{', '.join(part for part in (one.speed, one.latency, one.cost) if part)} "
+        f"{', '.join(part for part in (one.speed, one.latency, one.beside, one.cost) if part)} "
         f"({one.measured_on})."
         for one in offers
     ]

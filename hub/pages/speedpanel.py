@@ -8,42 +8,20 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from hub.pages import snippets, speedwords
+from hub.pages.buildwords import BuildWords, words_of
 from hub.pages.chart import Chart, pareto
 from hub.pages.snippets import Snippet
 from hub.pages.targetchoice import target_choice
 from hub.pages.ways import is_closed
-from hub.templatetags.figures import latency
 from registry.selectors.people.usertarget import usertargets_of
 from registry.selectors.results.comparison import TargetComparison, comparisons_of, inputs_of
 from registry.selectors.results.inconclusive import inconclusive_classes, probable_gains
-from registry.selectors.results.speed import InputShape, batch_of, context_of
+from registry.selectors.results.speed import InputShape
 from registry.states import ToleranceClass
 from registry.tables import Build, Graph, MLModel, Revision
 
 #: Dimensions that a network leaves open are 1 in examples without a measurement.
 _OPEN_SIZE = 1
-
-
-@dataclass(frozen=True, slots=True)
-class BuildWords:
-    """A build in words.
-
-    Attributes:
-        speed: ``2.1 times as fast``.
-        cost: ``answers differ by 1.4 %, accuracy 98.6 of 98.6 %``.
-        measured_on: Input shapes and batch size of the measurement.
-    """
-
-    build: Build
-    speed: str
-    latency: str
-    cost: str
-    measured_on: str
-
-    @property
-    def share(self) -> str:
-        """Latency in percent of the default's, at most 100, for a bar."""
-        return speedwords.share(1.0 if self.build.is_baseline else self.build.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +104,10 @@ def speed_panel(
         offer = writer.offer(ToleranceClass.EXACT, None, is_chosen=True)
         return SpeedPanel("", None, [offer], [], [], None)
     inputs = inputs_of(comparison.builds)
-    words = {build.pk: _words(build, inputs[build.pk], graph) for build in comparison.builds}
+    words = {
+        build.pk: words_of(build, inputs[build.pk], graph, comparison.best)
+        for build in comparison.builds
+    }
     chosen = _chosen(comparison.offers, request.GET.get("tolerance", ""))
     return SpeedPanel(
         answer=speedwords.answer(
@@ -182,20 +163,6 @@ def _chosen(offers: Sequence[Build], tolerance: str) -> Build | None:
 def _best_gain(comparison: TargetComparison) -> str:
     best = comparison.best
     return "" if best is None or best.is_baseline else f"{speedwords.times(1 / best.ratio)}×"
-
-
-def _words(build: Build, inputs: Sequence[InputShape], graph: Graph) -> BuildWords:
-    batch, context = batch_of(inputs, graph.signature["inputs"]), context_of(inputs)
-    shapes = ", ".join(map(str, inputs))
-    if context is not None:
-        shapes = f"a further token after {context}"
-    return BuildWords(
-        build=build,
-        speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
-        latency=latency(build.p50_ns),
-        cost=speedwords.cost(build),
-        measured_on=f"{shapes}, batch {batch}" if batch is not None else shapes,
-    )
 
 
 class _SnippetWriter:

@@ -1,11 +1,15 @@
-"""The builds of one target: latency against what they cost in exactness."""
+"""The builds of one target: latency against what they cost in exactness.
+
+Latencies are multiples of the default's in the same interleaved run. Times of different runs, which
+a machine may have done at different speeds, are not compared.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from django.urls import reverse
 
 from hpcfair.outputlimits import relative_error
-from hub.pages.chart.axis import Axis, error_label, log_axis, plain, time_label
+from hub.pages.chart.axis import Axis, error_label, log_axis, plain, ratio_label
 from hub.pages.chart.figure import (
     Chart,
     LinkedText,
@@ -20,7 +24,7 @@ from hub.pages.chart.figure import (
 )
 from hub.pages.speedwords import speed
 from hub.templatetags.figures import latency, options, percent
-from registry.selectors.analysis.measuredbuild import interval_of
+from hub.templatetags.speeds import default_latency
 from registry.states import ToleranceClass
 from registry.statistics.front import pareto_front
 from registry.tables import Build
@@ -39,7 +43,8 @@ def pareto(
     name: str = "pareto",
     chosen: str = "",
 ) -> Chart | None:
-    """Latency against lost accuracy, or against the relative error where no build loses any.
+    """Latency as a multiple of the default's, against lost accuracy or, where no build loses any,
+    against the relative error.
 
     Args:
         builds: Of one target, each with its record; with or without the default.
@@ -54,19 +59,19 @@ def pareto(
     every = {str(build.uuid): build for build in [*builds, *([default] if default else [])]}
     if not every:
         return None
-    shown = sorted(every.values(), key=lambda build: build.p50_ns)
+    shown = sorted(every.values(), key=_ratio)
     lost = [_lost_points(build) for build in shown]
     is_accuracy = None not in lost and max(one or 0.0 for one in lost) >= _VISIBLE_LOSS
     costs = lost if is_accuracy else [_error(build) for build in shown]
     placed = [(build, cost) for build, cost in zip(shown, costs, strict=True) if cost is not None]
-    ends = [end for build in shown for end in interval_of(build)]
-    x = log_axis("latency", ends, time_label)
+    ends = [end for build in shown for end in (_ratio(build), *_interval(build))]
+    x = log_axis("latency, of the default's", ends, ratio_label)
     y = _loss_axis(placed) if is_accuracy else _error_axis(placed)
     series = _series(placed, default, x, y)
     return Chart(
         name=name,
         title="Latency and exactness of all builds",
-        description=_description(shown, default),
+        description=_description(shown),
         caption=_caption(shown, placed, is_accuracy=is_accuracy),
         option=plain_option(x.option(), y.option(is_vertical=True), series),
         columns=(
@@ -74,6 +79,7 @@ def pareto(
             TableColumn("Tolerance"),
             TableColumn("Options"),
             TableColumn("Latency", is_number=True),
+            TableColumn("Default, same run", is_number=True),
             TableColumn("95 % interval", is_number=True),
             TableColumn("Gain", is_number=True),
             TableColumn("Relative error", is_number=True),
@@ -91,12 +97,12 @@ def _series(
 ) -> list[Option]:
     top, bottom = y.at(y.high), y.at(y.low)
     series: list[Option] = []
-    edge = pareto_front([(x.at(build.p50_ns), y.at(cost)) for build, cost in placed])
+    edge = pareto_front([(x.at(_ratio(build)), y.at(cost)) for build, cost in placed])
     if edge:
         path = [[edge[0][0], top], *map(list, edge), [x.at(x.high), edge[-1][1]]]
         series.append(line("Pareto front", path, "soft", step="end"))
     if default:
-        at = x.at(default.p50_ns)
+        at = x.at(1.0)
         dashes = {"type": "dashed"}
         series.append(line("default", [[at, bottom], [at, top]], "soft", lineStyle=dashes))
     for number, tolerance in enumerate(ToleranceClass.values):
@@ -105,7 +111,7 @@ def _series(
             continue
         color = series_color(number)
         intervals = [
-            [x.at(build.p50_ns), y.at(cost), *map(x.at, interval_of(build))] for build, cost in own
+            [x.at(_ratio(build)), y.at(cost), *map(x.at, _interval(build))] for build, cost in own
         ]
         series.append(whiskers(tolerance, intervals, color, is_vertical=False))
         series.append(
@@ -118,7 +124,7 @@ def _series(
                 "itemStyle": {"color": f"--{color}"},
                 "data": [
                     {
-                        "value": [x.at(build.p50_ns), y.at(cost)],
+                        "value": [x.at(_ratio(build)), y.at(cost)],
                         "id": str(build.uuid),
                         "tip": _tip(build),
                     }
@@ -153,13 +159,25 @@ def _lost_points(build: Build) -> float | None:
     return 100 * (build.accuracy_reference - build.accuracy)
 
 
+def _ratio(build: Build) -> float:
+    return 1.0 if build.is_baseline else build.ratio
+
+
+def _interval(build: Build) -> tuple[float, float]:
+    """95 % interval of the ratio."""
+    low, high = build.record.ratio_low, build.record.ratio_high
+    if build.is_baseline or low is None or high is None:
+        return _ratio(build), _ratio(build)
+    return low, high
+
+
 def _gain(build: Build) -> str:
-    return "" if build.is_baseline or not build.ratio else speed(build.ratio)
+    return "" if build.is_baseline else speed(build.ratio)
 
 
 def _interval_text(build: Build) -> str:
-    low, high = interval_of(build)
-    return "" if low == high else f"{latency(low)} to {latency(high)}"
+    low, high = _interval(build)
+    return "" if low == high else f"{ratio_label(low)} to {ratio_label(high)}"
 
 
 def _accuracy(build: Build) -> str:
@@ -174,7 +192,10 @@ def _tip(build: Build) -> list[str]:
     name = "default" if build.is_baseline else build.tolerance
     lines = [
         f"{name}: {build.candidate['backend']}",
-        latency(build.p50_ns) + (f", 95 % interval {interval}" if interval else ""),
+        _beside(build),
+        f"{ratio_label(build.ratio)} of the default's, 95 % interval {interval}"
+        if interval
+        else "",
         _gain(build),
         "" if error is None else f"outputs differ by {error_label(error)}",
         f"accuracy {accuracy}" if accuracy else "",
@@ -191,6 +212,7 @@ def _row(build: Build, limit: float | None) -> tuple[str | LinkedText, ...]:
         build.tolerance,
         options(build.candidate),
         latency(build.p50_ns),
+        "" if build.is_baseline else default_latency(build),
         _interval_text(build),
         _gain(build),
         "" if error is None else error_label(error),
@@ -199,15 +221,19 @@ def _row(build: Build, limit: float | None) -> tuple[str | LinkedText, ...]:
     )
 
 
-def _description(shown: Sequence[Build], default: Build | None) -> str:
+def _description(shown: Sequence[Build]) -> str:
     fastest = shown[0]
     text = (
         f"{len(shown)} build{'s' * (len(shown) != 1)}. The fastest takes "
-        f"{latency(fastest.p50_ns)}: {fastest.candidate['backend']}, {fastest.tolerance}"
+        f"{_beside(fastest)}: {fastest.candidate['backend']}, {fastest.tolerance}"
     )
-    if default and fastest.ratio and not fastest.is_baseline:
-        text += f", {_gain(fastest)}; the default takes {latency(default.p50_ns)}"
-    return f"{text}."
+    return f"{text}, {_gain(fastest)}." if _gain(fastest) else f"{text}."
+
+
+def _beside(build: Build) -> str:
+    """The latency, and the default's in the same run."""
+    beside = "" if build.is_baseline else f", the default {default_latency(build)} in the same run"
+    return latency(build.p50_ns) + beside
 
 
 def _caption(
@@ -215,7 +241,7 @@ def _caption(
 ) -> str:
     text = "Lower left is better: faster and "
     text += "more accurate." if is_accuracy else "closer to unoptimised float32."
-    text += " Whiskers are 95 % intervals of the latency, on a logarithmic axis."
+    text += " Latency is a multiple of the default's in the same run; whiskers are 95 % intervals."
     if missing := len(shown) - len(placed):
         text += f" {missing} of {len(shown)} builds state no error: they are in the table only."
     return text

@@ -37,6 +37,19 @@ def test_the_answer_is_in_words_with_what_it_was_measured_on(client: Client) -> 
     assert "Measured, but not faster: fp16" in page
 
 
+def test_latencies_side_by_side_are_of_one_run(client: Client, digits: MLModel) -> None:
+    """The default's own run was on a slower machine than that of the build."""
+    build = {"ratio": 0.5, "p50_ns": 2_000, "tolerance": "int8"}
+    publish(floor_of(digits), half=build | {"deviation": {"relative_l2": 0.014}})
+    page = text(client, PATH)
+    assert "Default 4.00 µs in the same run" in page
+    assert "In the same run as the int8 build" in page
+    # The time of the run of its own is in the chart's table, beside its record only.
+    offers = page[page.index('class="offers"') : page.index("</fieldset>")]
+    assert "17.3 µs" not in offers
+    assert "default 4.00 µs" in text(client, f"{PATH}/builds")
+
+
 @pytest.mark.usefixtures("tuned_digits")
 def test_each_tolerance_has_its_snippet_with_the_extra_of_its_runtime(client: Client) -> None:
     page = text(client, PATH)
