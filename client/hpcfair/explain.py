@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hpcfair.hits import Speed
 from hpcfair.record import Record
 from hpcfair.resolution import LooserBuild, Resolution
 from hpcfair.types import Build
@@ -93,7 +94,7 @@ def numbers(build: Build) -> str:
     return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}"
 
 
-def throughput_text(build: Build) -> str:
+def throughput_text(build: Build | Speed) -> str:
     """Samples per second of a build."""
     return f"{build.throughput_per_s:.4g} samples/s" if build.throughput_per_s else "not measured"
 

@@ -1,8 +1,9 @@
 """What a search says of each model beside its description: speed and similarity."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from hpcfair.fromjson import FromJson, many
+from hpcfair.fromjson import FromJson, many, optional
+from hpcfair.scenarios import SINGLE_STREAM, Execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +12,15 @@ class Speed(FromJson):
 
     Attributes:
         build: UUID.
+        latency_ns: Median latency; in the scenario ``offline`` of a query of many samples.
         default_ns: Latency of the runtime's defaults in the same interleaved run.
         gain: How many times as fast as the defaults; 1 for the defaults themselves.
         gain_low, gain_high: Its 95 % confidence interval.
         tolerance: Tolerance class of the build; may be stricter than accepted.
         accuracy, accuracy_reference: Of the build and of the published network, 0 to 1.
+        scenario: What the figures are of: ``offline`` for searches by throughput.
+        throughput_per_s: Samples per second; ``None`` for a single stream.
+        execution: Batch and streams of that; ``None`` for a single stream.
     """
 
     build: str
@@ -28,6 +33,9 @@ class Speed(FromJson):
     tolerance: str = "exact"
     accuracy: float | None = None
     accuracy_reference: float | None = None
+    scenario: str = SINGLE_STREAM
+    throughput_per_s: float | None = None
+    execution: Execution | None = field(default=None, metadata=optional(Execution.from_json))
 
 
 @dataclass(frozen=True, slots=True)

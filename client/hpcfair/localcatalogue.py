@@ -7,9 +7,10 @@ from typing import Any
 
 from hpcfair.cache import Cache
 from hpcfair.hits import Speed
-from hpcfair.localquery import SORTS, LocalQuery, NumberFilter, RequestedTensor, parse
+from hpcfair.localquery import SORTS, SPEEDS, LocalQuery, NumberFilter, RequestedTensor, parse
 from hpcfair.outputlimits import accepts
 from hpcfair.runtimes.base import TensorInfo
+from hpcfair.scenarios import SINGLE_STREAM
 from hpcfair.signature import Signature
 from hpcfair.tree import tree_id
 from hpcfair.types import Build, File, Hits, MLModelSummary
@@ -26,9 +27,10 @@ class LocalModel:
     builds: tuple[Build, ...]
 
     def best(self, query: LocalQuery) -> Build | None:
-        """The cached build of the lowest latency on the targets within the tolerance class."""
-        fitting = [build for build in self._builds(query) if build.p50_ns]
-        return min(fitting, key=lambda build: build.p50_ns or 0, default=None)
+        """The cached build of the highest throughput, or else of the lowest latency, on the targets
+        within the tolerance class and in the scenario of the query."""
+        fitting = [build for build in self._builds(query, query.scenario) if build.p50_ns]
+        return min(fitting, key=_speed_order, default=None)
 
     def number(self, name: str, query: LocalQuery) -> float | None:
         """The value that a query compares and sorts by; ``None`` if it is not known."""
@@ -36,14 +38,17 @@ class LocalModel:
             return self.summary.parameters
         if name == "size":
             return self.summary.size_bytes
-        values = [value for build in self._builds(query) if (value := _number(name, build))]
+        values = [
+            value for build in self._builds(query, SPEEDS[name]) if (value := _number(name, build))
+        ]
         if not values:
             return None
         return min(values) if SORTS[name] else max(values)
 
-    def _builds(self, query: LocalQuery) -> list[Build]:
+    def _builds(self, query: LocalQuery, scenario: str) -> list[Build]:
         targets = query.texts.get("target", set())
-        accepted = [one for one in self.builds if accepts(query.tolerance, one.tolerance)]
+        measured = [one for one in self.builds if one.scenario == scenario]
+        accepted = [one for one in measured if accepts(query.tolerance, one.tolerance)]
         return [one for one in accepted if not targets or one.target in targets]
 
 
@@ -86,7 +91,8 @@ def _model(group: Sequence[Mapping[str, Any]]) -> LocalModel:
     signature = Signature.from_json(answer["signature"])
     offered = [each["answer"].get("build") for each in group]
     builds = {build["uuid"]: Build.from_json(build) for build in offered if build}
-    exact = [build for build in builds.values() if build.tolerance == "exact" and build.ratio]
+    measured = (build for build in builds.values() if build.scenario == SINGLE_STREAM)
+    exact = [build for build in measured if build.tolerance == "exact" and build.ratio]
     summary = MLModelSummary.from_json(
         {
             **answer.get("model", {}),
@@ -98,6 +104,10 @@ def _model(group: Sequence[Mapping[str, Any]]) -> LocalModel:
         }
     )
     return LocalModel(summary, signature, tuple(builds.values()))
+
+
+def _speed_order(build: Build) -> tuple[float, int]:
+    return -(build.throughput_per_s or 0.0), build.p50_ns or 0
 
 
 def _number(name: str, build: Build) -> float | None:
@@ -125,6 +135,9 @@ def _with_speed(model: LocalModel, query: LocalQuery) -> MLModelSummary:
         tolerance=build.tolerance,
         accuracy=build.accuracy,
         accuracy_reference=build.accuracy_reference,
+        scenario=build.scenario,
+        throughput_per_s=build.throughput_per_s,
+        execution=build.execution,
     )
     return replace(model.summary, speed=speed)
 

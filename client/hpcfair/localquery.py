@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from hpcfair.errors import BadInput
 from hpcfair.precisions import TOLERANCES
+from hpcfair.scenarios import OFFLINE, SINGLE_STREAM
 
 #: Filters by text. Of a model's tags and targets, all values of a query must match.
 TEXTS = ("task", "license", "library", "tag", "class", "by", "target")
@@ -30,6 +31,13 @@ SORTS = {
     "throughput": False,
     "parameters": True,
     "size": True,
+}
+#: Numbers of builds, each with their scenario.
+SPEEDS = {
+    "latency": SINGLE_STREAM,
+    "gain": SINGLE_STREAM,
+    "accuracy": SINGLE_STREAM,
+    "throughput": OFFLINE,
 }
 _ONLY_THE_HUB = {"updated", "downloads", "fair"}
 _ALIASES = {
@@ -90,6 +98,14 @@ class LocalQuery:
     signatures: list[tuple[_Tensors, _Tensors]] = field(default_factory=list)
     tolerance: str = "exact"
     sort: str = "relevance"
+
+    @property
+    def scenario(self) -> str:
+        """Scenario of the builds that results show, as the hub chooses it."""
+        if self.sort in SPEEDS:
+            return SPEEDS[self.sort]
+        is_offline = any(bound.name == "throughput" for bound in self.bounds)
+        return OFFLINE if is_offline else SINGLE_STREAM
 
 
 def parse(text: str, filters: Mapping[str, object]) -> LocalQuery:

@@ -97,6 +97,22 @@ def test_search_shows_the_speed_that_was_asked_about(hub: Any, run: Callable[...
     assert second.split("\t")[-2:] == ["17.3 µs on x86-64-avx512", ""]
 
 
+def test_search_shows_the_throughput_that_was_asked_about(
+    hub: Any, run: Callable[..., Result]
+) -> None:
+    times = {"latency_ns": 51_600_000, "default_ns": 129_000_000, "gain": 2.5}
+    execution = {"batch": 16, "streams": "cores"}
+    speed = {"build": "b1", "target": "t", **times, "throughput_per_s": 1240.0}
+    items = [{**HIT, "speed": {**speed, "execution": execution}, "similarity": None}]
+    hub.on("GET", "/api/v1/models", {"items": items, "next": None, "total": 1, "facets": {}})
+
+    shown = run("search", "--sort", "throughput").stdout.split("\t")[-1].strip()
+
+    assert shown == (
+        "1240 samples/s on x86-64-avx512, batch 16, one stream per core, 2.5 times as fast [exact]"
+    )
+
+
 def test_a_vain_search_says_what_there_is(hub: Any, run: Callable[..., Result]) -> None:
     hint = "No model has task:imag. Did you mean image-classification?"
     hub.on("GET", "/api/v1/models", {"items": [], "next": None, "total": 0, "hints": [hint]})

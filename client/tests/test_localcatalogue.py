@@ -103,6 +103,23 @@ def test_a_result_says_what_the_hub_said_when_the_model_was_loaded(offline: Clie
     assert hit.speed.gain == pytest.approx(1 / 0.61)
 
 
+def test_a_search_by_throughput_says_that_of_builds_for_many_samples(
+    client: Client, hub: Any, resolution: dict[str, Any], config: Config
+) -> None:
+    execution = {"batch": 16, "streams": "cores"}
+    offline = {"scenario": "offline", "execution": execution, "throughput_per_s": 1240.0}
+    resolution["build"] = {**resolution["build"], **offline}
+    client.load("lab/tiny", scenario="offline")
+    local = Client(config=replace(config, offline=True), transport=NoNetwork())
+
+    (hit,) = local.search(throughput=">1k")
+    assert hit.speed is not None
+    assert (hit.speed.scenario, hit.speed.throughput_per_s) == ("offline", 1240.0)
+    # The time of a query of many samples is no latency.
+    assert local.search(sort="latency")[0].speed is None
+    assert not local.search(latency="<1s")
+
+
 def test_what_is_no_longer_in_a_cache_is_not_listed(offline: Client) -> None:
     for tree in offline.cache.layers[0].root.glob("trees/*"):
         tree.rename(tree.with_name("0" * 64))

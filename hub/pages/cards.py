@@ -8,7 +8,7 @@ from hub.pages.targetchoice import NAME
 from registry.selectors.people.usertarget import usertargets_of
 from registry.selectors.search.catalogue import CataloguePage
 from registry.selectors.search.entry import CatalogueEntry, entries_of
-from registry.selectors.search.speeds import speeds_of
+from registry.selectors.search.speeds import scenario_of, speeds_of
 from registry.states import ToleranceClass
 
 #: Lists show what any tolerance class brings, unless the reader limits it.
@@ -26,5 +26,6 @@ def cards_of(request: HttpRequest, page: CataloguePage) -> list[CatalogueEntry]:
     slug = next(filter(None, wishes), "")
     if page.query.targets or not slug:
         return entries
-    own = speeds_of(page.items, slug, page.query.accepted_tolerance)
+    query = page.query
+    own = speeds_of(page.items, slug, query.accepted_tolerance, scenario_of(query))
     return [replace(entry, speed=own.get(entry.mlmodel.pk, entry.speed)) for entry in entries]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hpcfair.outputlimits import relative_error
 from registry.scenarios import Scenario
+from registry.selectors.search.speeds import Speed
 from registry.tables import Build
 
 
@@ -64,15 +65,18 @@ def accuracy(value: float | None, reference: float | None) -> str:
     return f"accuracy {100 * value:.1f} of {100 * reference:.1f} %"
 
 
-def per_second(build: Build) -> str:
+def per_second(build: Build | Speed) -> str:
     """The throughput of a build for many samples: ``1,240 samples/s``."""
     value = build.throughput_per_s
-    if value is None:
-        return ""
+    return "" if value is None else samples_per_second(value)
+
+
+def samples_per_second(value: float) -> str:
+    """A throughput: ``1,240 samples/s``."""
     return f"{value:,.0f} samples/s" if value >= 100 else f"{value:.3g} samples/s"
 
 
-def execution(build: Build) -> str:
+def execution(build: Build | Speed) -> str:
     """How a build processes many samples: ``batch 16, one stream per core``."""
     if build.scenario != Scenario.OFFLINE:
         return ""

@@ -42,4 +42,5 @@ def accuracy(speed: Speed) -> str:
 
 register.filter("cost", speedwords.cost)
 register.filter("per_second", speedwords.per_second)
+register.filter("samples_per_second", speedwords.samples_per_second)
 register.filter("execution", speedwords.execution)

@@ -9,7 +9,8 @@ from hpcfair.client import Client
 from hpcfair.commands.files import Pulled
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say, size
-from hpcfair.explain import describe, latency_text, numbers
+from hpcfair.explain import describe, latency_text, numbers, throughput_text
+from hpcfair.scenarios import Execution
 from hpcfair.types import MLModel, MLModelSummary
 
 Option = typer.Option
@@ -170,6 +171,9 @@ def _fastest(hit: MLModelSummary) -> str:
     speed = hit.speed
     if speed is not None:
         text = f"{latency_text(speed.latency_ns)} on {speed.target}"
+        if speed.throughput_per_s is not None:
+            execution = speed.execution or Execution()
+            text = f"{throughput_text(speed)} on {speed.target}, {execution}"
         is_faster = speed.gain > 1
         return f"{text}, {speed.gain:.1f} times as fast [{speed.tolerance}]" if is_faster else text
     if not hit.builds:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from registry.scenarios import Scenario
 from registry.search.documents import fair_scores
 from registry.selectors.repository.head import heads_of
 from registry.selectors.search.catalogue import CataloguePage
@@ -10,6 +11,7 @@ from registry.selectors.search.speeds import (
     Speed,
     TuningState,
     best_rows,
+    scenario_of,
     speeds_in,
     states_at,
 )
@@ -26,8 +28,8 @@ class CatalogueEntry(Summary):
     Attributes:
         state: How far it is tuned.
         speed: Of its best build on the target of the query, within its tolerance class; on the
-            target of the lowest latency if the query names none or several. ``None`` without a
-            build.
+            target of the lowest latency if the query names none or several. A query by throughput
+            is on builds for many samples. ``None`` without a build.
         fair_percent: FAIR score in percent; ``None`` before the first assessment.
         similarity: To the model of ``similar``; ``None`` without it.
     """
@@ -44,8 +46,11 @@ def entries_of(page: CataloguePage) -> list[CatalogueEntry]:
     target = query.targets[0] if len(query.targets) == 1 else None
     heads = heads_of(items)
     # Whoever has a best build has one of the laxest class.
-    rows = best_rows(items, {_STRICTEST, query.accepted_tolerance, _LAXEST})
-    speeds = speeds_in(rows, target, query.accepted_tolerance)
+    tolerances = {_STRICTEST, query.accepted_tolerance, _LAXEST}
+    scenario = scenario_of(query)
+    every = best_rows(items, tolerances, {Scenario.SINGLE_STREAM, scenario})
+    speeds = speeds_in(every, target, query.accepted_tolerance, scenario)
+    rows = [row for row in every if row.scenario == Scenario.SINGLE_STREAM]
     tuned = {row.mlmodel_id for row in rows}
     states = states_at({mlmodel.pk: heads.get(mlmodel.pk) for mlmodel in items}, tuned)
     ratios: dict[int, dict[str, float]] = {}

@@ -3,11 +3,19 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from django.db.models import F
 
 from registry.scenarios import Scenario
+from registry.search.parser import Query
+from registry.search.vocabulary import NUMBERS
 from registry.selectors.results.runnable import NotRunnable, all_not_runnable
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import BestBuild, Job, MLModel, Revision
+
+#: The number of builds that is of the scenario ``offline``.
+_THROUGHPUT = "throughput"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +25,21 @@ class Speed:
     Attributes:
         build: UUID of the build.
         target: Slug of its target.
-        latency_ns: Median latency in nanoseconds.
+        scenario: What the figures are of.
+        latency_ns: Median latency in nanoseconds; ``offline`` of a query of many samples.
         default_ns: Median latency of the runtime's defaults in the same interleaved run.
         gain: How many times as fast as the defaults; 1.0 where nothing is proved faster.
         low, high: The gain's 95 % confidence interval; ``None`` of the defaults.
         tolerance: Tolerance class of the build itself, which may be stricter than accepted.
         accuracy, accuracy_reference: Of the build and of the published network, from 0 to 1;
             ``None`` if unknown.
+        throughput_per_s, execution: ``offline``, samples per second, and the batch and streams as
+            in :class:`hpcfair.scenarios.Execution`; else ``None``.
     """
 
     build: str
     target: str
+    scenario: str
     latency_ns: int
     default_ns: int
     gain: float
@@ -36,6 +48,13 @@ class Speed:
     tolerance: str
     accuracy: float | None
     accuracy_reference: float | None
+    throughput_per_s: float | None
+    execution: dict[str, Any] | None
+
+    @property
+    def default_per_s(self) -> float | None:
+        """Samples per second of the defaults at their best batch in the same interleaved run."""
+        return None if self.throughput_per_s is None else self.throughput_per_s / self.gain
 
 
 class TuningProgress(StrEnum):
@@ -65,24 +84,42 @@ def speeds_of(
     mlmodels: Iterable[MLModel],
     target: str | None = None,
     tolerance: str = ToleranceClass.EXACT,
+    scenario: str = Scenario.SINGLE_STREAM,
 ) -> dict[int, Speed]:
     """Key of an MLModel to its :class:`Speed`; models without builds are left out. One query.
 
     Args:
-        target: Slug; ``None`` for the target of the lowest latency, of those of real machines.
+        target: Slug; ``None`` for the target of the lowest latency, or of the highest throughput,
+            of those of real machines.
         tolerance: The laxest tolerance class that is accepted.
     """
-    return speeds_in(best_rows(mlmodels, {tolerance}), target, tolerance)
+    return speeds_in(best_rows(mlmodels, {tolerance}, {scenario}), target, tolerance, scenario)
 
 
-def best_rows(mlmodels: Iterable[MLModel], tolerances: Collection[str]) -> list[BestBuild]:
-    """Rows of the table of best builds with target, build and record, lowest latency first."""
+def scenario_of(query: Query) -> Scenario:
+    """Scenario of the speeds that the results of a query show: ``offline`` where it orders by
+    throughput, or compares it and orders by no other number of builds."""
+    if query.sort in NUMBERS and NUMBERS[query.sort].is_speed:
+        is_offline = query.sort == _THROUGHPUT
+    else:
+        is_offline = any(bound.name == _THROUGHPUT for bound in query.bounds)
+    return Scenario.OFFLINE if is_offline else Scenario.SINGLE_STREAM
+
+
+def best_rows(
+    mlmodels: Iterable[MLModel],
+    tolerances: Collection[str],
+    scenarios: Collection[str] = (Scenario.SINGLE_STREAM,),
+) -> list[BestBuild]:
+    """Rows of the table of best builds with target, build and record: highest throughput first,
+    then lowest latency."""
     keys = [one.pk for one in mlmodels]
     rows = BestBuild.objects.filter(
-        mlmodel__in=keys, scenario=Scenario.SINGLE_STREAM, tolerance__in=tolerances
+        mlmodel__in=keys, scenario__in=scenarios, tolerance__in=tolerances
     )
     rows = rows.select_related("target", "build__record").only(
         *("mlmodel", "tolerance", "p50_ns", "ratio", "accuracy", "accuracy_reference"),
+        *("scenario", "throughput_per_s", "build__execution"),
         *(
             "target__slug",
             "target__is_emulated",
@@ -92,15 +129,17 @@ def best_rows(mlmodels: Iterable[MLModel], tolerances: Collection[str]) -> list[
         ),
         *("build__record__ratio_low", "build__record__ratio_high"),
     )
-    return list(rows.order_by("p50_ns", "pk"))
+    return list(rows.order_by(F("throughput_per_s").desc(nulls_last=True), "p50_ns", "pk"))
 
 
-def speeds_in(rows: Iterable[BestBuild], target: str | None, tolerance: str) -> dict[int, Speed]:
+def speeds_in(
+    rows: Iterable[BestBuild], target: str | None, tolerance: str, scenario: str
+) -> dict[int, Speed]:
     """:func:`speeds_of` from :func:`best_rows`."""
     speeds: dict[int, Speed] = {}
     for row in rows:
         is_compared = not row.target.is_emulated if target is None else target == row.target.slug
-        if row.tolerance == tolerance and is_compared:
+        if (row.tolerance, row.scenario) == (tolerance, scenario) and is_compared:
             speeds.setdefault(row.mlmodel_id, _speed(row))
     return speeds
 
@@ -167,6 +206,7 @@ def _speed(row: BestBuild) -> Speed:
     return Speed(
         build=str(build.uuid),
         target=row.target.slug,
+        scenario=row.scenario,
         latency_ns=row.p50_ns,
         default_ns=round(row.p50_ns / row.ratio),
         gain=1 / row.ratio,
@@ -175,4 +215,6 @@ def _speed(row: BestBuild) -> Speed:
         tolerance=build.tolerance,
         accuracy=row.accuracy,
         accuracy_reference=row.accuracy_reference,
+        throughput_per_s=row.throughput_per_s,
+        execution=build.execution,
     )

@@ -137,6 +137,7 @@ def test_a_search_by_speed_tells_the_speed_on_that_target(anonymous: Api, scene:
     assert item["speed"] == {
         "build": str(scene.fast.uuid),
         "target": scene.target.slug,
+        "scenario": "single-stream",
         "latency_ns": 3_000_000,
         "default_ns": 6_000_000,
         "gain": 2.0,
@@ -145,6 +146,8 @@ def test_a_search_by_speed_tells_the_speed_on_that_target(anonymous: Api, scene:
         "tolerance": "exact",
         "accuracy": None,
         "accuracy_reference": None,
+        "throughput_per_s": None,
+        "execution": None,
     }
     assert item["state"] == {"progress": "running", "reason": ""}
     assert item["size_bytes"] > 0

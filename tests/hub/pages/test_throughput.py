@@ -64,6 +64,27 @@ def test_the_scenario_decides_which_build_is_loaded(client: Client, measured: li
 
 
 @pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize("query", ["sort=throughput", "q=throughput:>500"])
+def test_a_search_by_throughput_shows_it_in_place_of_the_latency(
+    client: Client, query: str
+) -> None:
+    card = first_card(client, query)
+    assert "1,240 samples/s" in card
+    assert "2.5 times as fast" in card
+    assert "batch 16, one stream per core, default 496 samples/s" in card
+    assert "#throughput" in card
+    assert "µs" not in card
+    assert " ms" not in card
+    assert "samples/s" not in first_card(client, "sort=latency&q=throughput:>500")
+
+
+def first_card(client: Client, query: str) -> str:
+    page = text(client, f"/models?{query}")
+    card = page[page.index('class="panel card"') :]
+    return card[: card.index("</article>")]
+
+
+@pytest.mark.usefixtures("measured")
 def test_builds_are_listed_by_scenario(client: Client) -> None:
     address = "/api/v1/models/alice/digits/builds"
     for scenario in ("offline", "single-stream"):

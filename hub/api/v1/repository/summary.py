@@ -6,7 +6,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from hub.api.schema import example
+from hub.api.v1.results.build import ExecutionSerializer
 from hub.api.views import PageQuery
+from registry.scenarios import Scenario
 from registry.search.vocabulary import FILTERS, SORTS
 from registry.selectors.search.speeds import TuningProgress
 from registry.states import ArchitectureClass, ToleranceClass, Visibility
@@ -39,6 +41,7 @@ ENTRY_EXAMPLE = {
     "speed": {
         "build": "7d7b1c52-8f43-4c39-9d6e-0a6c5b0f1e2d",
         "target": "x86-64-avx512",
+        "scenario": "single-stream",
         "latency_ns": 8300,
         "default_ns": 17_264,
         "gain": 2.08,
@@ -47,6 +50,8 @@ ENTRY_EXAMPLE = {
         "tolerance": "int8",
         "accuracy": 0.986,
         "accuracy_reference": 0.986,
+        "throughput_per_s": None,
+        "execution": None,
     },
     "similarity": None,
 }
@@ -82,7 +87,14 @@ class MLModelSummarySerializer(serializers.Serializer[Any]):
 class SpeedSerializer(serializers.Serializer[Any]):
     build = serializers.UUIDField()
     target = serializers.CharField()
-    latency_ns = serializers.IntegerField(help_text="Median latency.")
+    scenario = serializers.ChoiceField(
+        Scenario.choices,
+        help_text="What the figures are of: `offline` if the query compares `throughput` or orders "
+        "by it.",
+    )
+    latency_ns = serializers.IntegerField(
+        help_text="Median latency; `offline` of a query of many samples."
+    )
     default_ns = serializers.IntegerField(
         help_text="Median latency of the runtime's defaults in the same interleaved run."
     )
@@ -97,6 +109,12 @@ class SpeedSerializer(serializers.Serializer[Any]):
     accuracy = serializers.FloatField(allow_null=True)
     accuracy_reference = serializers.FloatField(
         allow_null=True, help_text="Accuracy of the published network."
+    )
+    throughput_per_s = serializers.FloatField(
+        allow_null=True, help_text="Samples per second, `offline`."
+    )
+    execution = ExecutionSerializer(
+        allow_null=True, help_text="How the build processes many samples, `offline`."
     )
 
 
