@@ -19,7 +19,7 @@ from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.results.build import with_relations
 from registry.selectors.results.graph import graph_of
-from registry.selectors.results.inconclusive import inconclusive_classes
+from registry.selectors.results.inconclusive import being_confirmed, undecided_classes
 from registry.selectors.results.reproduction import standings
 from registry.selectors.work.target import emulated_targets
 from registry.states import RefKind, ToleranceClass
@@ -79,10 +79,12 @@ def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
     published: dict[TargetFacts, list[BuildFacts]] = {}
     for facts in facts_of(list(rows.values())):
         published.setdefault(_target_facts(rows[facts.key].target), []).append(facts)
-    selection = choose(published, request, inconclusive_classes(revision))
+    undecided, probable = undecided_classes(revision)
+    selection = choose(published, request, undecided)
     best = rows[selection.best] if selection.best is not None else None
     looser = [FasterBuild(rows[each.key], each.limits) for each in selection.looser]
-    return BuildChoice(best, selection.reason, [rows[key] for key in selection.others], looser)
+    reason = " ".join([selection.reason, *being_confirmed(probable, best, request)])
+    return BuildChoice(best, reason, [rows[key] for key in selection.others], looser)
 
 
 def accepted_builds(

@@ -1,11 +1,14 @@
 """Tolerance classes of a network in which the newest search of a target decided nothing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from hpcfair.choice import LoadRequest
+from hpcfair.outputlimits import accepts
 from registry.ids import parse_uuid
+from registry.scenarios import Scenario
 from registry.states import JobKind, JobState
-from registry.tables import Job, Revision
+from registry.tables import Build, Job, Revision
 
 #: Gain that is worth showing before it is confirmed.
 _SMALLEST_GAIN = 0.02
@@ -64,6 +67,35 @@ def probable_gains(revision: Revision) -> dict[str, dict[str, float]]:
             if gain > max(of_target.get(one["tolerance"], 0.0), 1 + _SMALLEST_GAIN):
                 of_target[one["tolerance"]] = gain
     return {slug: of_target for slug, of_target in gains.items() if of_target}
+
+
+def undecided_classes(revision: Revision) -> tuple[Inconclusive, dict[str, dict[str, float]]]:
+    """:func:`inconclusive_classes` without those of :func:`probable_gains`, and these gains."""
+    inconclusive = inconclusive_classes(revision)
+    gains = probable_gains(revision) if inconclusive else {}
+    rest = {slug: each - gains.get(slug, {}).keys() for slug, each in inconclusive.items()}
+    return rest, gains
+
+
+def being_confirmed(
+    gains: Mapping[str, Mapping[str, float]], best: Build | None, request: LoadRequest
+) -> Iterator[str]:
+    """What a machine may soon load: a sentence for each tolerance class of :func:`probable_gains`
+    in which a build is probably faster than ``best``, its best one so far, with the next step."""
+    if best is None or request.scenario != Scenario.SINGLE_STREAM:
+        return
+    limit, reached = request.tolerance, 1.0 if best.is_baseline else 1 / best.ratio
+    for tolerance, gain in gains.get(best.target.slug, {}).items():
+        if gain <= reached:
+            continue
+        is_accepted = isinstance(limit, str) and accepts(limit, tolerance)
+        then = "load the model again later"
+        if not is_accepted:
+            then = f"load tolerance='{tolerance}' later"
+        yield (
+            f"On {best.target.slug} a build within tolerance '{tolerance}' is probably {gain:.3g} "
+            f"times as fast as the runtime's defaults, being confirmed; {then} to get it."
+        )
 
 
 def inconclusive_candidates(job_uuid: str) -> list[dict[str, Any]]:

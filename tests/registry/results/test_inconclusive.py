@@ -1,5 +1,6 @@
 """Classes in which the newest search of a target decided nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from registry.selectors.results.inconclusive import (
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.services.work.attempt import job_succeed
+from registry.services.work.plan import plan_repetition
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 
@@ -64,8 +66,8 @@ def test_a_job_repeats_what_the_newest_search_left_open() -> None:
     assert found["candidate"] == shopfloor.candidate("half")
 
 
-def test_the_reason_of_a_choice_does_not_call_the_default_best() -> None:
-    floor = shopfloor.floor()
+def with_default(floor: Floor, *inconclusive: dict[str, Any]) -> str:
+    """:func:`searched`, whose search has published the default."""
     floor.tune()
     ticket = floor.claim()
     held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
@@ -73,7 +75,31 @@ def test_the_reason_of_a_choice_does_not_call_the_default_best() -> None:
     record = record_add(**held, document=document)
     baseline = shopfloor.build(record.pk, is_baseline=True, ratio=1.0, verdict="same")
     builds_publish(**held, builds=[baseline])
-    job_succeed(**held, result={"inconclusive": [candidate()]})
+    job_succeed(**held, result={"inconclusive": list(inconclusive)})
+    return ticket.job_uuid
+
+
+def test_the_reason_of_a_choice_says_what_is_being_confirmed_and_the_next_step() -> None:
+    floor = shopfloor.floor()
+    search = with_default(
+        floor, candidate() | {"ratio": 0.8}, candidate("int8") | {"ratio": 0.5}, candidate("fp16")
+    )
+    request = LoadRequest("x86-64", {"avx2"}, {"onnxruntime"}, "exact")
+    assert "probably" not in best_build(floor.revision, request).reason  # Nothing measures on.
+    assert plan_repetition(job_uuid=search) is not None
+    reason = best_build(floor.revision, request).reason
+    assert "within tolerance 'exact' is probably 1.25 times as fast" in reason
+    assert "being confirmed; load the model again later to get it" in reason
+    assert "within tolerance 'int8' is probably 2 times as fast" in reason
+    assert "load tolerance='int8' later to get it" in reason
+    assert "inconclusive" not in reason
+    offline = best_build(floor.revision, replace(request, scenario="offline")).reason
+    assert "probably" not in offline
+
+
+def test_the_reason_of_a_choice_does_not_call_the_default_best() -> None:
+    floor = shopfloor.floor()
+    with_default(floor, candidate())
     request = LoadRequest("x86-64", {"avx2"}, {"onnxruntime"}, "exact")
     reason = best_build(floor.revision, request).reason
     assert "inconclusive" in reason
