@@ -15,6 +15,7 @@ import numpy as np
 
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch
 from hpcfair.runtimes.quiet_openvino import ov
+from workers.backends.openvino.float32 import insert_behind, layer_output
 from workers.backends.openvino.observation import (
     CONVOLUTIONS,
     Observation,
@@ -56,7 +57,7 @@ def correct_biases(
     shifts = _mean_errors(exact_runs[:cut], runs[:cut])
     if not all(np.isfinite(shift).all() for shift in shifts):
         return model, {}
-    corrected = observe(_shifted(model, names, shifts), names, options, (), fitting.check)
+    corrected = observe(_shifted(model, names, shifts), (), options, (), fitting.check)
     before = _relative_error(exact_runs[cut:], runs[cut:])
     after = _relative_error(exact_runs[cut:], corrected)
     if not after < before:
@@ -83,7 +84,7 @@ def expected_error(
     try:
         fitting = fitting_inputs(network)
         expected = _exact_runs(exact, names, network, artefact, fitting)
-        runs = observe(model, names, options, (), (*fitting.fit, *fitting.check))
+        runs = observe(model, (), options, (), (*fitting.fit, *fitting.check))
         errors = [
             _left_out_error([e.outputs[name] for e in expected], [r.outputs[name] for r in runs])
             for name, output in expected[0].outputs.items()
@@ -178,15 +179,8 @@ def _shifted(model: Any, names: Sequence[str], shifts: Sequence[Array]) -> Any:
     shifted = model.clone()
     nodes = {node.friendly_name: node for node in shifted.get_ordered_ops()}
     for layer, values in zip(names, shifts, strict=True):
-        node = nodes[layer]
-        port = node.output(0)
-        consumers, tensor_names = list(port.get_target_inputs()), set(port.names)
-        sum_ = ov.opset13.add(node, ov.opset13.constant(values.astype(np.float32))).output(0)
-        for consumer in consumers:
-            consumer.replace_source_output(sum_)
-        # The network's outputs are named after the tensors they return.
-        port.set_names(set())
-        sum_.set_names(tensor_names)
+        port = layer_output(nodes[layer])
+        insert_behind(port, ov.opset13.add(port, ov.opset13.constant(values.astype(np.float32))))
     shifted.validate_nodes_and_infer_types()
     return shifted
 

@@ -6,11 +6,10 @@ from math import inf, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from xml.etree import ElementTree
 
 from hpcfair.runtimes.openvino import read_model
 from workers.backends.mixed.plan import StudiedLayer, choose, predicted_error, predicted_seconds
-from workers.backends.openvino.convert import save
+from workers.backends.openvino.float32 import save_in_float32
 from workers.backends.openvino.source import SourceNetwork
 from workers.backends.openvino.study import (
     HEAVY,
@@ -113,8 +112,7 @@ def mixed(quantised: Any, layers: Sequence[StudiedLayer], plan: Sequence[str], p
     model = quantised.clone()
     _drop_rounding(model, int8_layers)
     model.validate_nodes_and_infer_types()
-    save(model, path)
-    _mark(path, _float32_operators(model, precisions))
+    save_in_float32(model, _float32_operators(model, precisions), path)
     return read_model(path)
 
 
@@ -160,21 +158,6 @@ def _float32_operators(model: Any, precisions: dict[str, str]) -> set[str]:
         elif any(p.get_source_output().get_node().friendly_name in float32 for p in node.inputs()):
             float32.add(name)
     return float32
-
-
-def _mark(path: Path, names: Collection[str]) -> None:
-    """Mark operators of an IR file to be computed in float32 where the others are not."""
-    tree = ElementTree.parse(path)  # noqa: S314  written by OpenVINO just before
-    for layer in tree.getroot().iter("layer"):
-        if layer.get("name") not in names:
-            continue
-        info = layer.find("rt_info")
-        if info is None:
-            info = ElementTree.Element("rt_info")
-            layer.insert(1 if layer.find("data") is not None else 0, info)
-        facts = {"name": "DisablePrecisionConversion", "version": "0", "value": "dynamic:f16"}
-        ElementTree.SubElement(info, "attribute", facts)
-    tree.write(path)
 
 
 def _rows(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Observes runs of a network: its outputs, and the mean of each channel of some layers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,26 +33,57 @@ def observe(
     fit: Sequence[dict[str, Array]],
     check: Sequence[dict[str, Array]],
 ) -> list[Observation]:
-    """Observe runs on ``fit``, without outputs, and then on ``check``."""
+    """Observe the layers ``names`` in runs on ``fit`` and then on ``check``, and the outputs of
+    those on ``check``.
+
+    Layers and outputs are of two compilations: OpenVINO fuses other operators if layers are outputs
+    as well, and rounds less. ResNet-50 with layers in int8 then had an error of 0.65 % in place of
+    the 1.01 % that its users get.
+    """
+    nodes = {node.friendly_name: node for node in model.get_ordered_ops()}
+    layers = [nodes[name] for name in names]
+    cases = (*fit, *check)
+    values = _layer_values(model, layers, options, cases) if layers else ([] for _ in cases)
+    outputs = [*({} for _ in fit), *_outputs(model, options, check)]
+    observations = []
+    for outputs_of_run, arrays in zip(outputs, values, strict=True):
+        means = [_channel_means(*pair) for pair in zip(layers, arrays, strict=True)]
+        counts = [array.size // mean.size for array, mean in zip(arrays, means, strict=True)]
+        observations.append(Observation(outputs_of_run, means, counts))
+    return observations
+
+
+def _outputs(
+    model: Any, options: Options, cases: Sequence[dict[str, Array]]
+) -> list[dict[str, Array]]:
+    """Outputs of each run by name."""
+    if not cases:
+        return []
+    names = [port.any_name for port in model.outputs]
+    runs = _runs(model, options, cases)
+    return [dict(zip(names, values, strict=True)) for values in runs]
+
+
+def _layer_values(
+    model: Any, layers: Sequence[Any], options: Options, cases: Sequence[dict[str, Array]]
+) -> Iterator[list[Array]]:
+    """Outputs of the nodes ``layers`` of ``model`` in each run."""
     copy = model.clone()
-    outputs = [port.any_name for port in copy.outputs]
     nodes = {node.friendly_name: node for node in copy.get_ordered_ops()}
     # add_outputs() would leave out layers whose output is already one of the network's.
-    results = [*copy.get_results(), *(ov.opset13.result(nodes[name]) for name in names)]
+    own = copy.get_results()
+    results = [*own, *(ov.opset13.result(nodes[each.friendly_name]) for each in layers)]
     watched = ov.Model(results, copy.get_sinks(), copy.get_parameters())
-    request = compile_model(watched, settings(options)).create_infer_request()
-    observations = []
-    for number, each in enumerate((*fit, *check)):
+    return (values[len(own) :] for values in _runs(watched, options, cases))
+
+
+def _runs(model: Any, options: Options, cases: Sequence[dict[str, Array]]) -> Iterator[list[Array]]:
+    """All outputs of a network in each run, in order."""
+    request = compile_model(model, settings(options)).create_infer_request()
+    numbers = range(len(model.outputs))
+    for each in cases:
         request.infer(each)
-        values = [request.get_output_tensor(n).data.copy() for n in range(len(results))]
-        layers = values[len(outputs) :]
-        pairs = zip(names, layers, strict=True)
-        means = [_channel_means(nodes[name], value) for name, value in pairs]
-        counts = [layer.size // mean.size for layer, mean in zip(layers, means, strict=True)]
-        compared = outputs if number >= len(fit) else ()
-        named = dict(zip(compared, values, strict=False))
-        observations.append(Observation(named, means, counts))
-    return observations
+        yield [request.get_output_tensor(number).data.copy() for number in numbers]
 
 
 def write_observations(observations: Sequence[Observation], folder: Path) -> None:

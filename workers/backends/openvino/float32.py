@@ -1,0 +1,98 @@
+"""Networks of which some operators compute in float32, the others in a lower precision."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from hpcfair.runtimes.quiet_openvino import ov
+from workers.backends.openvino.convert import save
+
+#: Ends the name of an operator that keeps a product apart from its bias.
+_APART = "/apart"
+
+
+def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
+    """Write an IR whose operators ``names`` compute in float32 wherever the others do not.
+
+    The mark is ``DisablePrecisionConversion``. OpenVINO's CPU plugin loses it where it fuses a
+    product of weights with its bias (``FullyConnectedBiasFusion``). A PReLU of slope 1 keeps them
+    apart. It changes no value, and is fused into the product later, as the bias is then. The
+    mark of ``MaxPool`` is lost in conversion to the version that the plugin computes, so it is
+    converted here.
+    """
+    marked = set(names)
+    for node in model.get_ordered_ops():
+        if node.friendly_name in names and _is_fusible(node):
+            slope = ov.opset13.constant(np.ones(1, np.float32))
+            apart = ov.opset13.prelu(node.output(0), slope, name=node.friendly_name + _APART)
+            insert_behind(node.output(0), apart)
+            marked.add(apart.friendly_name)
+        elif node.friendly_name in names and node.get_type_name() == "MaxPool":
+            _convert_pooling(node)
+    model.validate_nodes_and_infer_types()
+    save(model, path)
+    _mark(path, marked)
+
+
+def layer_output(layer: Any) -> Any:
+    """The output of a layer that bias is added to."""
+    for target in layer.output(0).get_target_inputs():
+        if target.get_node().friendly_name == layer.friendly_name + _APART:
+            return target.get_node().output(0)
+    return layer.output(0)
+
+
+def insert_behind(port: Any, node: Any) -> None:
+    """Connect the consumers of ``port`` to ``node``, which is one of them, and give it the names of
+    the tensor, after which outputs of the network are named."""
+    inserted = node.output(0)
+    for consumer in port.get_target_inputs():
+        if consumer.get_node().friendly_name != node.friendly_name:
+            consumer.replace_source_output(inserted)
+    names = set(port.names)
+    port.set_names(set())
+    inserted.set_names(names)
+
+
+def _is_fusible(node: Any) -> bool:
+    if node.get_type_name() != "MatMul":
+        return False
+    return str(node.input_value(1).get_node().get_type_name()) == "Constant"
+
+
+def _convert_pooling(node: Any) -> None:
+    """Replace a ``MaxPool`` of a later opset by that of the first, if it computes no more."""
+    facts = node.get_attributes()
+    is_plain = set(facts.get("dilations", ())) == {1} and facts["rounding_type"] != "ceil_torch"
+    if not is_plain or node.output(1).get_target_inputs():
+        return
+    pooled = ov.opset1.max_pool(
+        node.input_value(0),
+        facts["strides"],
+        facts["pads_begin"],
+        facts["pads_end"],
+        facts["kernel"],
+        facts["rounding_type"],
+        facts["auto_pad"],
+    )
+    name = node.friendly_name
+    node.set_friendly_name(f"{name}/replaced")
+    pooled.set_friendly_name(name)
+    insert_behind(node.output(0), pooled)
+
+
+def _mark(path: Path, names: Collection[str]) -> None:
+    tree = ElementTree.parse(path)  # noqa: S314  written by OpenVINO just before
+    for layer in tree.getroot().iter("layer"):
+        if layer.get("name") not in names:
+            continue
+        info = layer.find("rt_info")
+        if info is None:
+            info = ElementTree.Element("rt_info")
+            layer.insert(1 if layer.find("data") is not None else 0, info)
+        facts = {"name": "DisablePrecisionConversion", "version": "0", "value": "dynamic:f16"}
+        ElementTree.SubElement(info, "attribute", facts)
+    tree.write(path)
