@@ -231,7 +231,7 @@ def _winner(builds: Iterable[BuildFacts], *, faulty_baseline: bool) -> BuildFact
 def _reason(best: _Offer, accepted: str) -> str:
     target, build = best
     if build.is_baseline:
-        return reasons.default_is_best(target.slug, accepted, build.runtime)
+        return reasons.default_is_best(target.slug, accepted, build.runtime, build.scenario)
     return reasons.fastest(target.slug, accepted, build.ratio, build.scenario)
 
 

@@ -39,9 +39,12 @@ def doubt(target: str, classes: Collection[str]) -> str:
     )
 
 
-def default_is_best(target: str, accepted: str, runtime: str) -> str:
+def default_is_best(target: str, accepted: str, runtime: str, scenario: str = SINGLE_STREAM) -> str:
     """No build within the limits ``accepted`` is proved faster than the runtime's defaults."""
-    return f"On {target} no build {accepted} is proved faster than the defaults of {runtime}."
+    where = "" if scenario == SINGLE_STREAM else f" in the scenario {scenario}"
+    return (
+        f"On {target} no build {accepted} is proved faster than the defaults of {runtime}{where}."
+    )
 
 
 def fastest(target: str, accepted: str, ratio: float, scenario: str = SINGLE_STREAM) -> str:

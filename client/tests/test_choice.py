@@ -218,6 +218,10 @@ def test_builds_of_another_scenario_do_not_count_unless_there_is_none() -> None:
     chosen = choose({NEAR: builds}, replace(wish, scenario="offline"))
     assert (chosen.best, chosen.others) == (3, ())
     assert "in the scenario offline" in chosen.reason
+    default = [*builds[:2], baseline(4, scenario="offline")]
+    reason = choose({NEAR: default}, replace(wish, scenario="offline")).reason
+    assert "proved faster than the defaults of" in reason
+    assert reason.endswith("in the scenario offline.")
     other = choose({NEAR: builds}, replace(wish, scenario="server"))
     assert other.best == 1
     assert "No build for this machine is measured in the scenario server." in other.reason

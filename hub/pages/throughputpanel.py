@@ -1,6 +1,7 @@
 """The throughput of a model on one target, as its page shows it beside the latency."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -10,8 +11,10 @@ from hub.pages.chart.throughput import throughput_by_batch
 from hub.pages.snippets import Snippet
 from hub.pages.ways import is_closed
 from registry.scenarios import Scenario
+from registry.selectors.results.speed import InputShape, batch_of
 from registry.selectors.results.throughput import throughput_of
-from registry.tables import Build, Graph, MLModel
+from registry.states import Verdict
+from registry.tables import Build, Graph, MLModel, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class ThroughputOffer:
     Attributes:
         speed: ``2.1 times as fast``, as the default at its best batch.
         per_second: Such as ``1,240 samples/s``.
+        default: Throughput of the default in the same run; "" of the default itself.
         execution: Such as ``batch 16, one stream per core``.
         snippets: Programs that load it and run many samples.
     """
@@ -28,18 +32,25 @@ class ThroughputOffer:
     build: Build
     speed: str
     per_second: str
+    default: str
     execution: str
     snippets: list[Snippet]
 
 
 @dataclass(frozen=True, slots=True)
 class ThroughputPanel:
-    """Offers in the scenario ``offline``; ``default`` is the throughput of the defaults at their
-    best batch."""
+    """Offers in the scenario ``offline``.
 
-    default: str
+    Attributes:
+        default_execution: How the defaults are at their best.
+        is_default_best: Whether no build is proved faster.
+        unproved: Sentences on the builds that were measured and are not proved faster.
+    """
+
     default_execution: str
     offers: list[ThroughputOffer]
+    is_default_best: bool
+    unproved: list[str]
     chart: Chart | None
 
 
@@ -54,11 +65,13 @@ def throughput_panel(
     throughput = throughput_of(graph, target)
     if throughput is None:
         return None
+    example = _one_row(throughput.inputs, graph)
     offers = [
         ThroughputOffer(
             build=build,
             speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
             per_second=speedwords.per_second(build),
+            default="" if build.is_baseline else _default_per_second(build),
             execution=speedwords.execution(build),
             snippets=snippets.load(
                 settings.HUB_URL,
@@ -66,7 +79,7 @@ def throughput_panel(
                 revision=revision_name,
                 runtime=build.runtime,
                 tolerance=build.tolerance,
-                inputs=throughput.inputs,
+                inputs=example,
                 scenario=Scenario.OFFLINE,
                 sign_in=is_closed(mlmodel),
             ),
@@ -74,8 +87,41 @@ def throughput_panel(
         for build in throughput.offers
     ]
     return ThroughputPanel(
-        default=speedwords.per_second(throughput.default),
         default_execution=speedwords.execution(throughput.default),
         offers=offers,
+        is_default_best=throughput.best.is_baseline,
+        unproved=[_unproved(record) for record in throughput.unproved],
         chart=throughput_by_batch(throughput.points),
     )
+
+
+def _default_per_second(build: Build) -> str:
+    """The throughput of the default in the run that compared it with a build."""
+    value = build.throughput_per_s
+    return "" if value is None else speedwords.samples_per_second(value * build.ratio)
+
+
+def _unproved(record: Record) -> str:
+    """Why no build of a class is offered: ``int8 by openvino was 1.3 times as slow``."""
+    text = f"{record.tolerance} by {record.backend}"
+    if record.ratio is None:
+        return f"{text} was not compared"
+    if record.verdict != Verdict.UNSTABLE:
+        return f"{text} was {speedwords.speed(record.ratio)}"
+    interval = ""
+    if record.ratio_low and record.ratio_high:
+        low, high = (speedwords.times(1 / end) for end in (record.ratio_high, record.ratio_low))
+        interval = f", 95 % interval {low} to {high} times"
+    return (
+        f"{text} was measured {speedwords.speed(record.ratio)}{interval}, which is inconclusive: "
+        "the machine was disturbed, or the time was up"
+    )
+
+
+def _one_row(inputs: Sequence[InputShape], graph: Graph) -> list[InputShape]:
+    """Inputs of one row: what a program gives to ``map`` is independent of the measured batch."""
+    batch = batch_of(inputs, graph.signature["inputs"])
+    return [
+        replace(one, shape=(1, *one.shape[1:])) if one.shape[:1] == (batch,) else one
+        for one in inputs
+    ]

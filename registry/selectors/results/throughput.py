@@ -7,6 +7,7 @@ from typing import Any, Self
 from registry.scenarios import Scenario
 from registry.selectors.results.best import facts_of
 from registry.selectors.results.speed import InputShape, offers_of
+from registry.states import RecordKind, ToleranceClass, Verdict
 from registry.tables import Build, Graph, Record
 
 
@@ -39,12 +40,15 @@ class Throughput:
         offers: The build that each tolerance class brings, strictest first.
         points: Of the last offer and of the defaults, by which batch and streams were chosen.
         inputs: Inputs of the queries.
+        unproved: Records of the same search's builds that were not proved faster than the default,
+            strictest class first; of each class its fastest build was measured.
     """
 
     default: Build
     offers: list[Build]
     points: list[SweepPoint]
     inputs: tuple[InputShape, ...]
+    unproved: list[Record]
 
     @property
     def best(self) -> Build:
@@ -72,6 +76,21 @@ def throughput_of(graph: Graph, target: str) -> Throughput | None:
         offers,
         _latest(map(SweepPoint.from_json, sweep or ())),
         tuple(InputShape.from_json(each) for each in inputs or ()),
+        _unproved(default),
+    )
+
+
+def _unproved(default: Build) -> list[Record]:
+    """:attr:`Throughput.unproved` of the search that published ``default``."""
+    if default.job_id is None:
+        return []
+    rows = Record.objects.filter(
+        job=default.job_id, scenario=Scenario.OFFLINE, kind=RecordKind.CONFIRMED
+    )
+    rows = rows.exclude(pk=default.record_id).exclude(verdict__in=("", Verdict.FASTER))
+    order = list(ToleranceClass.values)
+    return sorted(
+        rows.defer("document", "envelope"), key=lambda record: order.index(record.tolerance)
     )
 
 

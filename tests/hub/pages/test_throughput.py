@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from registry.errors import Invalid
-from registry.tables import Build, MLModel
+from registry.tables import Build, MLModel, Record
 from tests.hub.pages.test_reading import text
 from tests.hub.pages.tuning import floor_of, publish, publish_offline
 
@@ -39,11 +39,50 @@ def test_the_page_of_a_model_tells_its_throughput_with_a_chart_and_a_program(
     assert "Offline throughput" in page
     assert "2.5 times as fast, 1,240 samples/s" in page
     assert "batch 16, one stream per core" in page
+    assert "(default 496 samples/s in the same run)" in page
+    assert "The default is the best for many samples" not in page
     assert "scenario=&quot;offline&quot;" in page
     assert "m.map(" in page
     assert '"default, 1 stream"' in page
     # The latency above is that of a single stream.
     assert "2 times as fast on x86-64-avx512" in page
+
+
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [
+        (
+            {"verdict": "unstable", "ratio": 0.386, "ratio_low": 0.25, "ratio_high": 1.25},
+            "int8 by onnxruntime was measured 2.6 times as fast, 95 % interval 0.8 to 4 times, ",
+        ),
+        ({"verdict": "slower", "ratio": 2.59}, "int8 by onnxruntime was 2.6 times as slow."),
+        ({"verdict": "same", "ratio": 1.0}, "int8 by onnxruntime was as fast as the default."),
+    ],
+)
+def test_the_page_says_why_the_default_is_the_best_for_many_samples(
+    client: Client, digits: MLModel, figures: dict[str, Any], why: str
+) -> None:
+    publish(floor_of(digits), half={"ratio": 0.5})
+    *_, slower = publish_offline(floor_of(digits), half={"ratio": 0.4})
+    slower.delete()
+    Record.objects.filter(pk=slower.record_id).update(tolerance="int8", **figures)
+    page = text(client, PATH)
+    assert "The default is the best for many samples so far: no build is proved faster." in page
+    assert f"Not proved faster: {why}" in page
+
+
+def test_the_program_for_many_samples_is_of_single_rows(client: Client, digits: MLModel) -> None:
+    floor = floor_of(digits)
+    publish(floor, half={"ratio": 0.5})
+    offline = publish_offline(floor, half={"ratio": 0.4})
+    for record in Record.objects.filter(builds__in=offline):
+        record.document["identity"]["inputs"] = [
+            {"name": "x", "dtype": "float32", "shape": [18, 3], "distribution": {"kind": "normal"}}
+        ]
+        Record.objects.filter(pk=record.pk).update(document=record.document)
+    page = text(client, PATH)
+    program = page[page.index('data-snippet="offline-exact"') :]
+    assert "np.zeros((1, 3), np.float32)" in program[: program.index("</details>")]
 
 
 @pytest.mark.usefixtures("tuned_digits")
