@@ -52,9 +52,11 @@ class Acceptance:
         return {"tolerance": self.tolerance, **least}
 
     def __str__(self) -> str:
-        limit = self.tolerance
+        limit, least = self.tolerance, self.min_accuracy
+        if least is not None and limit == TOLERANCES[-1]:
+            # The laxest class is no limit.
+            return f"accuracy at least {least:.2%}"
         text = f"outputs {limit}" if isinstance(limit, str) else f"relative error up to {limit:g}"
-        least = self.min_accuracy
         return text if least is None else f"{text}, accuracy at least {least:.2%}"
 
 

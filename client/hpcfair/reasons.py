@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from hpcfair.precisions import TOLERANCES
 from hpcfair.scenarios import SINGLE_STREAM
 
 #: Fault of a build that was measured by a device that is not trusted.
@@ -22,6 +23,9 @@ def limits(tolerance: str | float, min_accuracy: float | None) -> str:
         tolerance: A class, or the largest relative L2 error.
         min_accuracy: 0 to 1; ``None``: any.
     """
+    if min_accuracy is not None and tolerance == TOLERANCES[-1]:
+        # The laxest class is no limit.
+        return f"of a measured accuracy of {min_accuracy:g} or more"
     words = f"tolerance '{tolerance}'"
     if not isinstance(tolerance, str):
         words = f"a relative error of {tolerance:g}"

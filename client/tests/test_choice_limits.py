@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hpcfair.acceptance import Acceptance
 from hpcfair.choice import (
     LoadRequest,
     Looser,
@@ -71,10 +72,11 @@ def test_the_best_build_within_the_limits(
     ("builds", "tolerance", "min_accuracy", "reason"),
     [
         (ALL, 0.02, None, "fastest within a relative error of 0.02: 0.500 of"),
-        (ALL, "int8", 0.975, "within tolerance 'int8' and with a measured accuracy of 0.975 or"),
+        (ALL, "int8", 0.975, "fastest of a measured accuracy of 0.975 or more"),
+        (ALL, "fp16", 0.975, "within tolerance 'fp16' and with a measured accuracy of 0.975 or"),
         ([BASELINE], 1e-3, None, "no build within a relative error of 0.001 is proved faster"),
         ([BASELINE], 1e-6, None, "No build for this machine is within a relative error of 1e-06."),
-        (ALL, "int8", 0.99, "No build for this machine is within tolerance 'int8' and with a"),
+        (ALL, "int8", 0.99, "No build for this machine is of a measured accuracy of"),
     ],
 )
 def test_the_reason_names_the_limits(
@@ -219,3 +221,9 @@ def test_every_number_brings_a_build_of_the_front(builds: list[BuildFacts], limi
         assert best is not None
         assert best.ratio <= brought[-1].ratio
     assert best is None or any(one.ratio <= best.ratio for one in front.values())
+
+
+def test_a_least_accuracy_alone_is_named_without_a_class() -> None:
+    assert str(Acceptance.of(min_accuracy=0.975)) == "accuracy at least 97.50%"
+    both = Acceptance.of("fp16", 0.975)
+    assert str(both) == "outputs fp16, accuracy at least 97.50%"

@@ -69,7 +69,7 @@ class SpeedPanel:
         inconclusive: Tolerance classes whose measurements decided nothing.
         probable: Tolerance class and speed in words, of builds that are still being confirmed.
         prices: Builds that are faster and less close to the reference than exact ones, by error.
-        chart: ``None`` without builds.
+        chart: ``None`` without builds, or if none states its error.
     """
 
     answer: str

@@ -54,7 +54,8 @@ def pareto(
         chosen: UUID of the build that is chosen at first.
 
     Returns:
-        A mark for each build, whose ``id`` is the build's UUID; ``None`` if there is no build.
+        A mark for each build, whose ``id`` is the build's UUID; ``None`` if none states its error
+        or accuracy.
     """
     every = {str(build.uuid): build for build in [*builds, *([default] if default else [])]}
     if not every:
@@ -64,6 +65,8 @@ def pareto(
     is_accuracy = None not in lost and max(one or 0.0 for one in lost) >= _VISIBLE_LOSS
     costs = lost if is_accuracy else [_error(build) for build in shown]
     placed = [(build, cost) for build, cost in zip(shown, costs, strict=True) if cost is not None]
+    if not placed:
+        return None
     ends = [end for build in shown for end in (_ratio(build), *_interval(build))]
     x = log_axis("latency, of the default's", ends, ratio_label)
     y = _loss_axis(placed) if is_accuracy else _error_axis(placed)
@@ -136,7 +139,7 @@ def _series(
 
 
 def _error_axis(placed: Sequence[tuple[Build, float]]) -> Axis:
-    errors = [max(cost, _LEAST_ERROR) for _, cost in placed] or [_LEAST_ERROR]
+    errors = [max(cost, _LEAST_ERROR) for _, cost in placed]
     return log_axis("relative error of the outputs", errors, error_label, margin=2.5)
 
 

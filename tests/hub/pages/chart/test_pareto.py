@@ -93,8 +93,10 @@ def test_errors_of_zero_have_a_place(default: Build) -> None:
     checked(chart.pareto([build("exact", 0.8, 0.0)], default))
 
 
-def test_no_build_is_no_chart() -> None:
+def test_no_build_with_an_error_is_no_chart() -> None:
     assert chart.pareto([], None) is None
+    bare = build("exact", 1.0, None, is_baseline=True)
+    assert chart.pareto([bare, build("exact", 0.8, None)], bare) is None
 
 
 @given(points)
