@@ -117,7 +117,7 @@ def _load_build(build: Build) -> Sample:
         settings.HUB_URL,
         mlmodel.full_name,
         runtime=build.runtime,
-        tolerance=build.tolerance,
+        limits={"tolerance": build.tolerance},
         inputs=inputs_of([build])[build.pk],
         sign_in=is_closed(mlmodel),
     )

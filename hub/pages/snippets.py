@@ -6,7 +6,7 @@ that has nothing but Python. ``tests/snippets`` runs them.
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,7 +52,7 @@ def load(
     *,
     revision: str = "",
     runtime: str = PLAIN_RUNTIME,
-    tolerance: str | float = ToleranceClass.EXACT,
+    limits: Mapping[str, str | float] | None = None,
     inputs: Sequence[InputShape] = (),
     scenario: str = Scenario.SINGLE_STREAM,
     sign_in: bool = False,
@@ -63,7 +63,8 @@ def load(
         name: ``namespace/name``.
         revision: Branch, tag or commit id; "" for the default branch.
         runtime: Of the build that is to be loaded.
-        tolerance: The class that the build needs, or the largest relative error.
+        limits: Arguments that the build needs: ``tolerance``, a class or the largest relative
+            error, or ``min_accuracy``.
         inputs: Example inputs; without them, the model is loaded and not run.
         scenario: In ``offline``, many samples are run.
         sign_in: Whether strangers may not load it.
@@ -71,9 +72,10 @@ def load(
     options = [_quoted(name)]
     if revision:
         options.append(f"revision={_quoted(revision)}")
-    if tolerance != ToleranceClass.EXACT:
-        is_number = isinstance(tolerance, float)
-        options.append(f"tolerance={tolerance if is_number else _quoted(str(tolerance))}")
+    for argument, limit in (limits or {}).items():
+        if limit != ToleranceClass.EXACT:
+            value = _quoted(limit) if isinstance(limit, str) else limit
+            options.append(f"{argument}={value}")
     if scenario != Scenario.SINGLE_STREAM:
         options.append(f"scenario={_quoted(scenario)}")
     call = f"m = hpcfair.load({', '.join(options)})"
@@ -96,7 +98,11 @@ def command(
     tolerance: str = ToleranceClass.EXACT,
     sign_in: bool = False,
 ) -> list[Snippet]:
-    """Load a model by the command line; the arguments are those of :func:`load`."""
+    """Load a model by the command line; the other arguments are those of :func:`load`.
+
+    Args:
+        tolerance: The class that the build needs.
+    """
     words = ["hpcfair", "load", name]
     if revision:
         words += ["--revision", revision]

@@ -1,12 +1,13 @@
 """The speed of a model on one target, as its page shows it first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
+from hpcfair.outputlimits import offered_accuracy
 from hub.pages import snippets, speedwords
 from hub.pages.buildwords import BuildWords, words_of
 from hub.pages.chart import Chart, pareto
@@ -41,8 +42,13 @@ class ShownOffer:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A build of the Pareto front: the largest relative error that loads it, and the snippets."""
+    """A build with the limit that loads it, and the snippets.
 
+    Attributes:
+        name: ``tolerance``: the limit is the largest relative error; or ``min_accuracy``.
+    """
+
+    name: str
     limit: float
     words: BuildWords
     snippets: list[Snippet]
@@ -68,7 +74,8 @@ class SpeedPanel:
         slower: Tolerance classes of which no build is the best.
         inconclusive: Tolerance classes whose measurements decided nothing.
         probable: Tolerance class and speed in words, of builds that are still being confirmed.
-        prices: Builds that are faster and less close to the reference than exact ones, by error.
+        prices: Builds that are faster and less close to the reference than exact ones, by error;
+            then the fastest build by its accuracy, if that is measured.
         chart: ``None`` without builds, or if none states its error.
     """
 
@@ -138,9 +145,19 @@ def speed_panel(
             for tolerance, gain in probable.get(slug, {}).items()
         ],
         prices=[
-            writer.price(limit, words[key], inputs[key]) for key, limit in comparison.prices.items()
+            writer.price(words[key], inputs[key], name, limit)
+            for key, name, limit in _prices(comparison)
         ],
     )
+
+
+def _prices(comparison: TargetComparison) -> Iterator[tuple[int, str, float]]:
+    """Keys of builds with the name and the number of the limit that loads them."""
+    for key, limit in comparison.prices.items():
+        yield key, "tolerance", limit
+    best = comparison.best
+    if best is not None and not best.is_baseline and best.accuracy is not None:
+        yield best.pk, "min_accuracy", offered_accuracy(best.accuracy)
 
 
 def _ordered(comparisons: Sequence[TargetComparison]) -> list[TargetComparison]:
@@ -194,7 +211,7 @@ class _SnippetWriter:
             python=snippets.load(
                 **self._place,
                 runtime=runtime,
-                tolerance=tolerance,
+                limits={"tolerance": tolerance},
                 inputs=on or declared_inputs(self._graph),
                 sign_in=self._sign_in,
             ),
@@ -203,16 +220,16 @@ class _SnippetWriter:
             ),
         )
 
-    def price(self, limit: float, words: BuildWords, on: Sequence[InputShape]) -> Price:
-        """A build of the Pareto front with the snippets that load it by its error."""
+    def price(self, words: BuildWords, on: Sequence[InputShape], name: str, limit: float) -> Price:
+        """A build with the snippets that load it by a limit on its error or its accuracy."""
         python = snippets.load(
             **self._place,
             runtime=words.build.runtime,
-            tolerance=limit,
+            limits={name: limit},
             inputs=on or declared_inputs(self._graph),
             sign_in=self._sign_in,
         )
-        return Price(limit, words, python)
+        return Price(name, limit, words, python)
 
 
 def declared_inputs(graph: Graph) -> list[InputShape]:

@@ -78,7 +78,7 @@ def throughput_panel(
                 mlmodel.full_name,
                 revision=revision_name,
                 runtime=build.runtime,
-                tolerance=build.tolerance,
+                limits={"tolerance": build.tolerance},
                 inputs=example,
                 scenario=Scenario.OFFLINE,
                 sign_in=is_closed(mlmodel),

@@ -65,7 +65,7 @@ def test_each_tolerance_has_its_snippet_with_the_extra_of_its_runtime(client: Cl
 @pytest.mark.usefixtures("tuned_digits")
 def test_each_point_of_the_front_has_the_number_that_loads_it(client: Client) -> None:
     page = text(client, PATH)
-    assert "Load by the error that you accept" in page
+    assert "Load by the error or accuracy that you accept" in page
     # Whatever is exact needs no number.
     assert re.findall(r'data-snippet="price-([^"]+)"', page) == ["0.014"]
     price = page[page.index('data-snippet="price-0.014"') :]
@@ -73,6 +73,9 @@ def test_each_point_of_the_front_has_the_number_that_loads_it(client: Client) ->
     assert "2.1 times as fast: onnxruntime, int8; answers differ by 1.4 %" in price
     assert "hpcfair[openvino,verify]" in price
     assert "hpcfair.load(&quot;alice/digits&quot;, tolerance=0.014)" in price
+    accuracy = page[page.index('data-snippet="accuracy-0.986"') :]
+    accuracy = accuracy[: accuracy.index("</details>")]
+    assert "hpcfair.load(&quot;alice/digits&quot;, min_accuracy=0.986)" in accuracy
     # The table beside the chart has all numbers.
     assert "<td>tolerance=0.014</td>" in page
     assert "<td>tolerance=1e-07</td>" in page

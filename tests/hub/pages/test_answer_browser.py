@@ -74,7 +74,7 @@ def test_a_build_is_loaded_by_its_error_by_keyboard_without_scripts(
     page.emulate_media(color_scheme="dark")
     page.goto(PATH)
     assert page.get_by_text(BY_ERROR).is_hidden()
-    page.locator(".prices summary").focus()
+    page.locator(".prices summary").first.focus()
     page.keyboard.press("Enter")
     assert page.get_by_text(BY_ERROR).is_visible()
 

@@ -31,7 +31,7 @@ def test_each_runtime_is_installed_by_its_extra() -> None:
 
 def test_a_model_is_loaded_and_run_in_a_few_lines() -> None:
     terminal, python = snippets.load(
-        HUB, "lab/galaxy-cnn", runtime="openvino", tolerance="int8", inputs=[X]
+        HUB, "lab/galaxy-cnn", runtime="openvino", limits={"tolerance": "int8"}, inputs=[X]
     )
     assert terminal.text.splitlines() == [
         "pip install 'hpcfair[openvino,verify]'",
@@ -52,7 +52,9 @@ def test_a_model_is_loaded_and_run_in_a_few_lines() -> None:
 def test_every_program_is_valid_whatever_tensors_and_revisions_are_called(
     name: str, revision: str, tolerance: str, tensors: list[InputShape]
 ) -> None:
-    _, python = snippets.load(HUB, name, revision=revision, tolerance=tolerance, inputs=tensors)
+    _, python = snippets.load(
+        HUB, name, revision=revision, limits={"tolerance": tolerance}, inputs=tensors
+    )
     (call,) = [
         node
         for node in ast.walk(ast.parse(python.text))
