@@ -45,6 +45,15 @@ def test_the_snippet_of_an_error_loads_the_build_of_that_error(
 
 
 @pytest.mark.usefixtures("digits")
+def test_the_snippet_of_an_accuracy_loads_the_fastest_build_of_it(
+    client: Client, tmp_path: Path
+) -> None:
+    output = run(shown(client, f"/{NAME}")["accuracy-0.971"], tmp_path)
+    assert re.search(r"^ +asked for .*, accuracy at least 97.10%$", output, re.MULTILINE), output
+    assert re.search(r"^ +chosen .*\[int8\]$", output, re.MULTILINE), output
+
+
+@pytest.mark.usefixtures("digits")
 def test_the_snippet_of_the_throughput_runs_many_samples(client: Client, tmp_path: Path) -> None:
     output = run(shown(client, f"/{NAME}")["offline-exact"], tmp_path)
     assert re.search(r"^ +scenario +offline: 1000 samples/s, batch 4", output, re.MULTILINE)
