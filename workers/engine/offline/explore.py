@@ -9,7 +9,7 @@
                      baseline, in fresh processes, on queries of one size
 
 The screening gets half of the time, of which most is for exact builds; the rounds get the rest, of
-which each class gets half of what is left.
+which each class gets half of what is left. A class whose turn comes after the end is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -153,6 +153,9 @@ class _Explorer:
         by_class = [fastest for fastest in by_class if fastest]
         measurements: list[OfflineMeasurement] = []
         for number, fastest in enumerate(by_class, 1):
+            if measurements and self._left_s <= 0:
+                self._report("no time is left for lower precisions", number)
+                break
             is_last = number == len(by_class)
             share = 1.0 if is_last else _OF_CLASS
             measured = self._best(baseline, fastest, share * self._left_s, number)

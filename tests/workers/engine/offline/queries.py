@@ -24,6 +24,7 @@ class QuerySession(SimulatedSession):
 
     machine: "QueryDevice"
     opened_with: Options
+    tolerance: str
     current: SampleQuery | None = None
 
     def query(self, query: SampleQuery) -> None:
@@ -40,7 +41,8 @@ class QuerySession(SimulatedSession):
             self.machine.crashes -= 1
             raise CandidateFailed("crash", "killed by SIGABRT")
         role = "baseline" if self.role == "baseline" else name
-        base_s = self.current.samples / self.machine.per_s[role]
+        factor = self.machine.factors.get(self.tolerance, 1.0) if role != "baseline" else 1.0
+        base_s = self.current.samples / (self.machine.per_s[role] * factor)
         noise = self._rng.normal(0.0, self.machine.noise.run, runs + warmup)
         samples = [round(1e9 * base_s * (1 + float(each))) for each in noise]
         self.machine.clock.sleep(sum(samples) / 1e9)
@@ -52,10 +54,12 @@ class QueryDevice(SimulatedDevice):
     """Attributes:
     per_s: Samples per second of the ``baseline``, and of candidates that are opened as they are
         (``one``) or for several ``streams``.
+    factors: Of this throughput, by tolerance class; 1 for others.
     crashes: Number of candidates that crash when their rounds are measured.
     """
 
     per_s: dict[str, float] = field(default_factory=dict)
+    factors: dict[str, float] = field(default_factory=dict)
     crashes: int = 0
     is_measuring: bool = False
 
@@ -65,5 +69,6 @@ class QueryDevice(SimulatedDevice):
         plain = super().open(backend, build, role, inputs)
         session = QuerySession(self, plain._session, role, len(self.sessions))
         session.machine, session.opened_with = self, build.runtime_options
+        session.tolerance = build.tolerance
         self.sessions[-1] = session
         return session

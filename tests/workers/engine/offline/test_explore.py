@@ -100,6 +100,16 @@ def test_the_time_decides_how_many_processes_measure_a_build(
     assert {block.process for block in exact.confirmed.measurement.blocks} == {*range(processes)}
 
 
+@pytest.mark.parametrize(("seconds", "classes"), [(2.0, ["exact"]), (60.0, ["exact", "int8"])])
+def test_lower_precisions_are_left_out_when_no_time_is_left(
+    device: QueryDevice, result: SearchResult, seconds: float, classes: list[str]
+) -> None:
+    device.factors = {"int8": 3.0}
+    offline = measured(device, result, seconds)
+    assert [each.confirmed.build.tolerance for each in offline.configurations] == classes
+    assert offline.baseline.confirmed.measurement.blocks
+
+
 def test_the_second_build_of_a_backend_comes_after_other_backends(result: SearchResult) -> None:
     exact = next(each for each in result.confirmed_results if each.build.tolerance == "exact")
     second = replace(exact, trial=replace(exact.trial, candidate=Candidate("fake", {"second": 1})))
