@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from examples.models.convnext import convnext
+from examples.models.convnext import Form, convnext
 from examples.models.folder import Card, reference_outputs, write_folder
 from examples.models.light import images
 from examples.models.seeding import settle
@@ -58,6 +58,11 @@ _CLASSIFIER = (
     "Input `input`: `float32[N, 3, 224, 224]`, normalised to zero mean and unit variance. "
     "Output `logits`: `float32[N, 1000]`."
 )
+#: Names, titles and forms of one network.
+_CONVNEXTS: tuple[tuple[str, str, Form], ...] = (
+    ("convnext", "ConvNeXt", "exported"),
+    ("convnext_channels_first", "ConvNeXt without transpositions", "channels_first"),
+)
 ARCHITECTURES: dict[str, Architecture] = {
     "resnet18": Architecture(
         title="ResNet-18",
@@ -104,10 +109,7 @@ ARCHITECTURES: dict[str, Architecture] = {
             signature=_CLASSIFIER,
             is_settled=False,
         )
-        for name, title, form in (
-            ("convnext", "ConvNeXt", "exported"),
-            ("convnext_channels_first", "ConvNeXt without transpositions", "channels_first"),
-        )
+        for name, title, form in _CONVNEXTS
     },
     "ssd_mobilenet": Architecture(
         title="SSD MobileNetV1",

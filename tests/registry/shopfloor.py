@@ -222,7 +222,7 @@ def trial(number: int = 1, threads: str = "all", **columns: Any) -> dict[str, An
 
 def document(revision: Revision, threads: str = "all", *, job: str = "") -> dict[str, Any]:
     """The worked example, made to be about the floor; without its id."""
-    made = copy.deepcopy(EXAMPLE)
+    made: dict[str, Any] = copy.deepcopy(EXAMPLE)
     del made["record_id"]
     config = candidate(threads)
     made["identity"] |= {

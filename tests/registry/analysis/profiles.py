@@ -83,7 +83,7 @@ def publish(floor: Floor, *profiles: dict[str, Any], **columns: Any) -> list[Bui
     """A build for each profile, the first one the default, by one job."""
     floor.tune()
     ticket = floor.claim()
-    held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    held: dict[str, Any] = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     threads = ["all", "half", "one", "two"][: len(profiles)]
     made = []
     for number, each in enumerate(threads):

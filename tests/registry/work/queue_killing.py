@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.db.models import F
 from django.utils import timezone
@@ -99,7 +100,7 @@ def work_once(log: str) -> bool:
     ticket = job_claim(device_name="floor-1", kinds=[JobKind.TUNE], target=shopfloor.SLUG)
     if ticket is None:
         return False
-    held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    held: dict[str, Any] = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     revision = Revision.objects.get(oid=ticket.revision_oid)
     try:
         trial_add(**held, trial=shopfloor.trial())

@@ -30,7 +30,8 @@ def _repeat(row: Model, number: int, **changes: str) -> None:
             from 1. Each has a UUID of its own.
     """
     changes = {"uuid": _UUID} | changes
-    columns = [field.column for field in row._meta.concrete_fields if not field.primary_key]
+    fields = (field for field in row._meta.concrete_fields if not field.primary_key)
+    columns = [field.column for field in fields if field.column]
     names = ", ".join(map(connection.ops.quote_name, columns))
     values = ", ".join(changes.get(name, connection.ops.quote_name(name)) for name in columns)
     table = connection.ops.quote_name(row._meta.db_table)
