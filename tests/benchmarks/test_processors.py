@@ -28,7 +28,8 @@ def test_children_that_have_ended_are_counted() -> None:
         used.stop()
         assert process.stdin is not None
         process.stdin.close()
-    assert 0.3 <= used.seconds["work"] < 5
+    # The kernel counts in ticks of 10 ms, rounded down for each process and kind of time.
+    assert 0.25 < used.seconds["work"] < 5
     assert used.seconds["nothing"] == 0
     assert used.run_s > 0
 

@@ -51,8 +51,11 @@ def test_a_limit_chooses_the_build(client_of: Callable[..., Client], scene: Scen
             assert model.build is not None
             assert model.build.uuid == uuid
             assert model(X).shape == (2, 10)
-    for strict in ({"tolerance": 0.001}, {"min_accuracy": 0.975}):
-        with pytest.warns(PlainModelWarning, match="No build for this machine is within"):
+    for strict, limit in (
+        ({"tolerance": 0.001}, "within a relative error of 0.001"),
+        ({"min_accuracy": 0.975}, "of a measured accuracy of 0.975 or more"),
+    ):
+        with pytest.warns(PlainModelWarning, match=f"No build for this machine is {limit}"):
             assert client.load(scene.name, **strict).build is None  # type: ignore[arg-type]
 
 
