@@ -136,9 +136,9 @@ def normalised(*, beta: float = 0.75) -> onnx.ModelProto:
     )
 
 
-def preactivated(*, shape: Sequence[int] = (16, 1, 1)) -> onnx.ModelProto:
-    """A normalisation, a scale and a shift of channels or of whatever has ``shape``, before a
-    convolution."""
+def scaled(*, shape: Sequence[int] = (16, 1, 1)) -> onnx.ModelProto:
+    """A normalisation and a convolution, each with a scale and a shift behind it: of channels, or
+    of whatever has ``shape``."""
     roles = ("gain", "offset", "mean", "variance")
     arrays = {role: 0.5 + RNG.random(16) for role in roles} | {
         role: RNG.standard_normal(shape) for role in ("scale", "shift")
@@ -150,6 +150,8 @@ def preactivated(*, shape: Sequence[int] = (16, 1, 1)) -> onnx.ModelProto:
             helper.make_node("Mul", ["scale", "a"], ["b"]),
             helper.make_node("Add", ["b", "shift"], ["c"]),
             helper.make_node("Relu", ["c"], ["d"]),
-            convolution("d", "y", (16, 16)),
+            convolution("d", "e", (16, 16)),
+            helper.make_node("Mul", ["e", "scale"], ["f"]),
+            helper.make_node("Add", ["shift", "f"], ["y"]),
         ]
     )

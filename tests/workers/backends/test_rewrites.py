@@ -13,13 +13,11 @@ from tests.workers.backends.rewritable import (
     dealt,
     fire,
     normalised,
-    preactivated,
     residual,
     shuffled,
     stem,
 )
 from workers.backends.onnxruntime.rewrite import replace_sums
-from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
 from workers.backends.rewrites.graph import EditableGraph
@@ -60,9 +58,8 @@ def rewritten(model: onnx.ModelProto, rewrite: Rewrite) -> tuple[int, onnx.Model
         (residual(), replace_sums, "Sum"),
         (stem(), align_channels, ""),
         (normalised(), write_out_normalisations, "LRN"),
-        (preactivated(), fold_scales, "Mul"),
     ],
-    ids=["fire", "pooled fire", "shuffle", "sum", "stem", "response", "scale"],
+    ids=["fire", "pooled fire", "shuffle", "sum", "stem", "response"],
 )
 def test_a_rewritten_network_computes_the_same(
     model: onnx.ModelProto, rewrite: Rewrite, gone: str
@@ -90,7 +87,6 @@ def test_a_rewritten_network_computes_the_same(
         (dealt(seen=True), fold_shuffles),
         (stem(seen=True), align_channels),
         (normalised(beta=0.6), write_out_normalisations),
-        (preactivated(shape=(1, 1, 8)), fold_scales),
     ],
     ids=[
         "wide consumer",
@@ -101,7 +97,6 @@ def test_a_rewritten_network_computes_the_same(
         "shuffled value is an output",
         "unpooled value is an output",
         "another power",
-        "not by channel",
     ],
 )
 def test_what_would_gain_nothing_or_be_missed_stays(

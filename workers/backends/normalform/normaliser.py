@@ -21,6 +21,7 @@ from workers.backends.normalform.layouts import sink_transpositions
 from workers.backends.normalform.lowest import count_lowest, raise_lowest
 from workers.backends.normalform.opset import raise_opset
 from workers.backends.normalform.pools import fit_pools
+from workers.backends.normalform.scales import fold_scales
 from workers.backends.onnxruntime.files import refuse_large
 from workers.engine.child_work import network_from
 from workers.engine.errors import InvalidCandidate
@@ -37,6 +38,7 @@ _STEPS: dict[str, Callable[[onnx.ModelProto], onnx.ModelProto]] = {
     "constants": fold_constants,
     "pools": fit_pools,
     "layouts": sink_transpositions,
+    "scales": fold_scales,
     "lowest": raise_lowest,
 }
 

@@ -7,7 +7,6 @@ import onnx
 
 from hpcfair.runtimes.quiet_onnxruntime import ort
 from workers.backends.onnxruntime.files import most_added_bytes, refuse_large
-from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.attention import fuse_attention
 from workers.backends.rewrites.concat import split_over_concat
@@ -29,7 +28,6 @@ def replace_sums(graph: EditableGraph) -> int:
 
 #: In the order they run. Sums are rewritten only to let other operators be fused with them.
 _REWRITES = {
-    "scales": fold_scales,
     "normalisations": write_out_normalisations,
     "sums": replace_sums,
     "concatenations": split_over_concat,
