@@ -24,7 +24,8 @@ from examples.models.catalogue import make
 
 _OWNER = "demo"
 _MODELS = ("digits", "squeezenet", "resnet50")
-#: Seconds of search for each; measuring the best again, and their throughput, take up to as much.
+#: Seconds of search for each; measuring the best again takes up to as much, their throughput as
+#: much or more. Below 30 s no throughput is measured.
 _TUNE_S = "30"
 #: The jobs take about five minutes on two quiet processors, and longer on busy ones.
 _GIVE_UP_S = 1200.0

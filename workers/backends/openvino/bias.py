@@ -4,7 +4,7 @@ Rounding errors of weights do not average out, because their inputs are almost a
 behind a ReLU: each channel has a mean error that hardly depends on the input. The measured mean is
 subtracted in the bias, as in Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization
 and Bias Correction", section 4.2. There every layer is corrected; here only the last ones are, for
-the errors of all layers before them, in three compilations instead of one per layer.
+the errors of all layers before them, in five compilations instead of one per layer.
 """
 
 from collections import Counter

@@ -38,7 +38,7 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
 
 
 def layer_output(layer: Any) -> Any:
-    """The output of a layer that bias is added to."""
+    """The output of a layer, to which its bias is added."""
     for target in layer.output(0).get_target_inputs():
         if target.get_node().friendly_name == layer.friendly_name + _APART:
             return target.get_node().output(0)
