@@ -36,7 +36,7 @@ pytestmark = [needs("arm64"), pytest.mark.django_db(transaction=True), pytest.ma
 
 SLUG = "arm64-neoverse-n1-emulated"
 #: Short measurements, and one candidate beside the default: each child process takes seconds there.
-SEARCH = {"backends": ["onnxruntime"], "budget_s": 10, "trials": 1}
+SEARCH = {"backends": ["onnxruntime"], "budget_s": 4, "trials": 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_a_machine_joins_tunes_and_leaves(
     token = json.loads((state / "device.json").read_text())["token"]
     with agent(state) as process:
         until(lambda: Device.objects.filter(checked_at__isnull=False).exists())
-        job = queued_search(alice, trials=3)
+        job = queued_search(alice, trials=2)
         opened: list[str] = []
 
         def has_ended() -> bool:
@@ -89,7 +89,7 @@ def test_a_killed_agent_continues_under_the_same_claim(
     join(live_server.url, state)
     with agent(state) as process:
         until(lambda: Device.objects.filter(checked_at__isnull=False).exists())
-        job = queued_search(alice)
+        job = queued_search(alice, trials=3)
         # A busy machine spends all time on its first candidate; the baseline is always tried.
         until(Trial.objects.exists)
         process.send_signal(signal.SIGKILL)
