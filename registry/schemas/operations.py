@@ -66,7 +66,7 @@ _TRIAL = closed(
         "tolerance": choice(["", *ToleranceClass.values]),
         **dict.fromkeys(("ratio", "ratio_low", "ratio_high"), nullable(RATIO)),
         "p50_ns": nullable(NANOSECONDS),
-        "deviation": DEVIATION,
+        "deviation": BUILD_DEVIATION,
         "accuracy": nullable(ACCURACY),
         "measurement": MEASUREMENT,
         "compile_s": nullable(SECONDS),

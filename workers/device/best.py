@@ -1,7 +1,5 @@
 """The best of a search's confirmed results, by the rule of :mod:`hpcfair.choice`."""
 
-from dataclasses import asdict
-
 from hpcfair.choice import best_of
 from hpcfair.outputlimits import BuildFacts, relative_error
 from hpcfair.precisions import TOLERANCES, Tolerance
@@ -18,18 +16,13 @@ def facts_of(result: SearchResult) -> list[BuildFacts]:
             ratio=confirmed.measurement.ratio.value,
             verdict=confirmed.measurement.verdict,
             is_baseline=confirmed is result.baseline,
-            relative_error=relative_error(confirmed.build.tolerance, deviation_of(confirmed)),
+            relative_error=relative_error(
+                confirmed.build.tolerance, confirmed.output_check.figures
+            ),
             accuracy=confirmed.output_check.accuracy,
         )
         for number, confirmed in enumerate((result.baseline, *result.confirmed_results))
     ]
-
-
-def deviation_of(confirmed: ConfirmedResult) -> dict[str, float]:
-    """``deviation`` of the published build."""
-    check = confirmed.output_check
-    foreign = {"random_relative_l2": check.foreign.relative_l2} if check.foreign else {}
-    return asdict(check.deviation) | foreign
 
 
 def best_result(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from workers.device.best import best_results, deviation_of, published_results
+from workers.device.best import best_results, published_results
 from workers.device.inconclusive import (
     decided_by,
     inconclusive_of,
@@ -109,7 +109,7 @@ def build_columns(
         "ratio": 1.0 if is_baseline else measured.ratio.value,
         "verdict": "same" if is_baseline else measured.verdict,
         "p50_ns": measured.candidate_p50_ns,
-        "deviation": deviation_of(confirmed),
+        "deviation": confirmed.output_check.figures,
         "accuracy": confirmed.output_check.accuracy,
         "accuracy_reference": result.reference_accuracy,
         "provenance": {

@@ -9,20 +9,34 @@ from workers.engine.types import Network
 
 
 def brief_test_set(tests: TestSet, network: Network) -> TestSet:
-    """The test set of a brief check: cases of at most ``BRIEF_MACS`` together, at least one; the
-    whole set if it has nothing else.
+    """The test set of a brief check: a random input beside samples, and cases, of at most
+    ``BRIEF_MACS`` together, at least one case; the whole set if it has nothing else.
 
-    Other sizes and planted numbers are left out, since runtimes compile the network again for each
-    of them. The accuracy of some of the cases would mean little, so that they have no labels.
+    The random input decides, as the samples do, which limits on the error a build keeps to. Other
+    sizes and planted numbers are left out, since runtimes compile the network again for each of
+    them. The accuracy of some of the cases would mean little, so that they have no labels.
     """
     macs, count = network.macs or 0, 1
     rows = [_batch(case, network) for case in tests.cases]
-    while count < len(rows) and macs * sum(rows[: count + 1]) <= BRIEF_MACS:
+    extras = _of_usual_size(tests)
+    random_rows = sum(_batch(extra, network) for extra in extras)
+    if macs * (rows[0] + random_rows) > BRIEF_MACS:
+        extras, random_rows = (), 0
+    while count < len(rows) and macs * (sum(rows[: count + 1]) + random_rows) <= BRIEF_MACS:
         count += 1
-    if count == len(tests.runs):
+    if count + len(extras) == len(tests.runs):
         return tests
     labels = tests.labels if count == len(rows) else None
-    return replace(tests, cases=tests.cases[:count], labels=labels, extras=(), planted=())
+    return replace(tests, cases=tests.cases[:count], labels=labels, extras=extras, planted=())
+
+
+def _of_usual_size(tests: TestSet) -> tuple[dict[str, Array], ...]:
+    """The random input beside samples if it has the shapes of the timing input; empty if not."""
+    if tests.source == "random" or not tests.extras:
+        return ()
+    first, timing = tests.extras[0], tests.timing
+    is_usual = all(first[name].shape == array.shape for name, array in timing.items())
+    return (first,) if is_usual else ()
 
 
 def _batch(inputs: Mapping[str, Array], network: Network) -> int:

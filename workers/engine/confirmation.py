@@ -10,6 +10,7 @@ import numpy as np
 from hpcfair.measurement.ratio import MARGIN, is_disturbed, round_ratios
 from hpcfair.measurement.sequential import log_ratios
 from hpcfair.measurement.types import Interval
+from hpcfair.outputlimits import relative_error
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into
@@ -136,6 +137,15 @@ class Confirmation:
         """Standard deviation of the logarithm of the ratio among processes; there must be two."""
         values = log_ratios(self._rounds.used)
         return float(np.std(values, ddof=1)) if len(values) > 1 else inf
+
+    @property
+    def relative_error(self) -> float | None:
+        """As of :attr:`Trial.relative_error`: of the whole check in the first process, or of the
+        trial before it."""
+        checked = self._output_check
+        if checked is None:
+            return self.trial.relative_error
+        return relative_error(self.trial.tolerance, checked.figures)
 
     def is_slower_than(self, ratio: float) -> bool:
         """Whether every round so far was slower than ``ratio``."""

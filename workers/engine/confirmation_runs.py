@@ -161,7 +161,7 @@ def _served_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> 
             if each is not excluded
             and each.is_proved
             and TOLERANCES.index(each.trial.tolerance) <= TOLERANCES.index(trial.tolerance)
-            and not is_closer(trial, each.trial)
+            and not is_closer(excluded.relative_error, each.relative_error)
         ),
         default=1.0,
     )
@@ -175,7 +175,7 @@ def _best_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> fl
         for each in remaining
         if each is not excluded
         and each.trial.tolerance == trial.tolerance
-        and not is_closer(trial, each.trial)
+        and not is_closer(excluded.relative_error, each.relative_error)
     )
     return min((other.ratio.value for other in others if other.processes), default=inf)
 

@@ -135,7 +135,9 @@ class EvaluationContext:
         tests = self._brief if brief else self.tests
         if not planted:
             tests = replace(tests, planted=())
-        return check(session, tests, self.reference[: len(tests.runs)])
+        # A brief test set has the first of the cases and the first of the other inputs.
+        others = self.reference[len(self.tests.cases) :][: len(tests.runs) - len(tests.cases)]
+        return check(session, tests, [*self.reference[: len(tests.cases)], *others])
 
     def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:
         """Reject outputs beyond the limits of a tolerance class. Raises WrongOutput, which names

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -42,6 +42,18 @@ class OutputCheck:
     lost: Mapping[str, bytes] = field(default_factory=dict)
     sizes: int = 0
     planted: int = 0
+
+    @property
+    def random_relative_l2(self) -> float | None:
+        """The error on random inputs beside samples; ``None`` if not compared."""
+        return self.foreign.relative_l2 if self.foreign else None
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All figures by name, as ``deviation`` of a published build."""
+        on_random = self.random_relative_l2
+        figures = asdict(self.deviation)
+        return figures if on_random is None else {**figures, "random_relative_l2": on_random}
 
 
 #: Arrays by name; ``None`` for an input that the reference itself rejects.

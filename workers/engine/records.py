@@ -215,7 +215,7 @@ def _correctness(
         passed=True,
         samples=check.samples,
         sizes=check.sizes or None,
-        random_relative_l2=check.foreign.relative_l2 if check.foreign else None,
+        random_relative_l2=check.random_relative_l2,
         propagates=not check.lost if check.planted else None,
         accuracy=check.accuracy,
         accuracy_reference=None if check.accuracy is None else result.reference_accuracy,

@@ -176,7 +176,7 @@ class SearchState:
         for trial in self._ranked(doubtful=False):
             if not _may_be_faster(trial):
                 continue
-            if closest is None or is_closer(trial, closest):
+            if closest is None or is_closer(trial.relative_error, closest.relative_error):
                 closest = trial
                 if trial not in best:
                     closer.append(trial)
@@ -216,7 +216,7 @@ class SearchState:
 
 
 def _error(trial: Trial) -> float:
-    return inf if trial.deviation is None else trial.deviation.relative_l2
+    return inf if trial.relative_error is None else trial.relative_error
 
 
 def _may_be_faster(trial: Trial) -> bool:

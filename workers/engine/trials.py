@@ -5,6 +5,7 @@ from typing import Any
 
 from hpcfair.measurement.ratio import METHOD
 from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
+from hpcfair.outputlimits import relative_error
 from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.types import BuildResult, Candidate, Outcome
 
@@ -49,6 +50,8 @@ class Trial:
         number: Within the search, from 0.
         proposed_by: Name of the strategy that proposed it, at most 32 characters.
         duration_s: Of the whole trial.
+        deviation: On the test inputs; ``None`` if outputs were not compared.
+        random_relative_l2: On random inputs beside samples; ``None`` if not compared.
         accuracy: On labelled samples, 0 to 1.
         predicted_ratio: The strategy's prediction before the trial.
         detail: Why it failed.
@@ -65,6 +68,7 @@ class Trial:
     measurement: Measurement | None = None
     predicted_ratio: float | None = None
     detail: str = ""
+    random_relative_l2: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -81,6 +85,17 @@ class Trial:
         """Tolerance class of the build; the strictest without a build."""
         return self.build.tolerance if self.build else "exact"
 
+    @property
+    def relative_error(self) -> float | None:
+        """The error that users limit by a number, see :func:`hpcfair.outputlimits.relative_error`;
+        ``None`` if outputs were not compared."""
+        if self.deviation is None:
+            return None
+        figures = {"relative_l2": self.deviation.relative_l2}
+        if self.random_relative_l2 is not None:
+            figures["random_relative_l2"] = self.random_relative_l2
+        return relative_error(self.tolerance, figures)
+
 
 #: Relative errors that users usually state as their limit. The fastest build within each is
 #: confirmed.
@@ -95,18 +110,16 @@ _SAME_ERROR = PRECISION_OF["exact"].relative_l2
 _CLOSER = 0.5
 
 
-def is_closer(trial: Trial, other: Trial) -> bool:
-    """Whether a trial's outputs are considerably closer to the reference than those of another, or
-    within one of :data:`ERROR_LIMITS` that the other exceeds.
+def is_closer(error: float | None, other: float | None) -> bool:
+    """Whether a build is considerably closer to the reference than another, or within one of
+    :data:`ERROR_LIMITS` that the other exceeds.
 
-    Users who limit the error by a number may accept only this one.
+    Users who limit the error by a number may accept only this one. Both are relative errors as of
+    :attr:`Trial.relative_error`; one that was not measured is no closer.
     """
-    if trial.deviation is None or other.deviation is None:
+    if error is None or other is None or other <= _SAME_ERROR:
         return False
-    error, others = trial.deviation.relative_l2, other.deviation.relative_l2
-    if others <= _SAME_ERROR:
-        return False
-    return error < _CLOSER * others or any(error <= limit < others for limit in ERROR_LIMITS)
+    return error < _CLOSER * other or any(error <= limit < other for limit in ERROR_LIMITS)
 
 
 def error_limit(build: BuildResult) -> float | None:

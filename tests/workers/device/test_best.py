@@ -7,7 +7,6 @@ from hpcfair.precisions import Tolerance
 from workers.device.best import (
     best_result,
     best_results,
-    deviation_of,
     facts_of,
     profiled_results,
     published_results,
@@ -59,7 +58,7 @@ def test_errors_and_accuracies_are_facts_of_the_rule() -> None:
     facts = facts_of(searched(confirmed("exact", 1.0, "same"), half, quantised))
     assert [one.relative_error for one in facts] == [0, 4e-3, 1e-3]
     assert [one.accuracy for one in facts] == [None, 0.97, 0.97]
-    assert deviation_of(half) == {
+    assert check.figures == {
         "max_absolute": 0,
         "max_relative": 0,
         "relative_l2": 1e-3,

@@ -1,17 +1,16 @@
 """The finalists of a search, measured again in as many fresh processes as tell something."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
-from hpcfair.measurement.types import Deviation
 from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.confirmation import FEWEST_PROCESSES, ConfirmedResult
 from workers.engine.confirmation_runs import confirm_candidates
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.requests import SearchBudget, TuningRequest
+from workers.engine.space import Choice, Conditional, Space
 from workers.engine.trials import Trial
 from workers.engine.types import BuildResult, Candidate, Options
 from workers.testing.simulation import Noise, SimulatedDevice
@@ -31,7 +30,6 @@ def confirmed_results(
     backend: str = "fake",
     wait_s: float = 0.0,
     resumed: bool = False,
-    errors: Sequence[float] = (),
     **budget: float,
 ) -> list[ConfirmedResult]:
     """Headlines of these finalists, as if a search had just found them.
@@ -39,7 +37,6 @@ def confirmed_results(
     Args:
         resumed: The search was cut short, and their files are gone.
         wait_s: Whoever is told of progress holds the search for so long.
-        errors: Relative errors that the search has measured; none by default.
     """
     limits = SearchBudget(**budget)  # type: ignore[arg-type]
     request = TuningRequest(NETWORK, TARGET, (backend,), limits, reference_backend=backend)
@@ -49,10 +46,6 @@ def confirmed_results(
         candidates_to_confirm: list[tuple[Trial, BuildResult | None]] = [
             _trial(device, backend, number, each) for number, each in enumerate(options)
         ]
-        for number, error in enumerate(errors):
-            trial, build = candidates_to_confirm[number]
-            deviation = Deviation(error, error, error, 1.0)
-            candidates_to_confirm[number] = replace(trial, deviation=deviation), build
         if resumed:
             candidates_to_confirm = [(trial, None) for trial, _ in candidates_to_confirm]
         results, _ = confirm_candidates(
@@ -202,13 +195,18 @@ def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
 
 
 def test_one_that_is_much_closer_to_the_reference_is_not_given_up(
-    device: SimulatedDevice,
+    device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.01))
-    assert [each.trial.candidate.options for each in results] == [QUICKER, QUICK]
+    error = Conditional("precision", ("int8",), Choice((0, 0.08, 0.09)))
+    parameters = FakeBackend().space(NETWORK, TARGET).parameters
+    monkeypatch.setattr(FakeBackend, "space", lambda *_: Space({**parameters, "error": error}))
+    fast, slow = ({**each, "precision": "int8"} for each in (QUICKER, QUICK))
+    rough, close, similar = ({**fast, "error": 0.09}, {**slow, "error": 0}, {**slow, "error": 0.08})
+    results = confirmed_results(device, rough, close)
+    assert [each.trial.candidate.options for each in results] == [rough, close]
     assert {processes(each) for each in results} == {FEWEST_PROCESSES}
-    results = confirmed_results(device, QUICKER, QUICK, errors=(0.09, 0.08))
-    assert [each.trial.candidate.options for each in results] == [QUICKER]
+    results = confirmed_results(device, rough, similar)
+    assert [each.trial.candidate.options for each in results] == [rough]
 
 
 def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:

@@ -88,11 +88,13 @@ def test_a_brief_check_takes_a_few_runs_without_labels() -> None:
     # A shape of its own for several rows would be compiled again.
     assert [len(case["x"]) for case in tests.cases] == [1] * 9
     brief = brief_test_set(tests, large)
-    assert brief.runs == tests.cases[:4]
+    assert brief.runs == (*tests.cases[:3], tests.extras[0])
     assert brief.labels is None
     small = brief_test_set(tests, NETWORK)
     assert small.cases == tests.cases
     assert small.labels is tests.labels
+    largest = replace(NETWORK, macs=BRIEF_MACS)
+    assert brief_test_set(tests, largest).runs == tests.cases[:1]
 
 
 def test_a_brief_check_leaves_out_what_runtimes_compile_again() -> None:

@@ -44,6 +44,8 @@ class FakeSession:
             case "hang":
                 time.sleep(_FOREVER_S)
         results = kernels.outputs(self._outputs, inputs, self.options)
+        if error := self.options.get("error"):
+            return {name: np.multiply(array, 1 + error) for name, array in results.items()}
         match self.options.get("fault"):
             case "wrong":
                 return {name: np.add(array, 1) for name, array in results.items()}

@@ -52,4 +52,4 @@ def tighter_candidates(trials: Sequence[Trial], spaces: Spaces) -> list[Candidat
 
 def _error(trial: Trial, unknown: float) -> float:
     """The relative error of a trial's build; ``unknown`` if its outputs were not compared."""
-    return unknown if trial.deviation is None else trial.deviation.relative_l2
+    return unknown if trial.relative_error is None else trial.relative_error
