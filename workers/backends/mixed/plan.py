@@ -1,18 +1,19 @@
 """Chooses the precision of each layer: the fastest plan whose predicted error keeps to a budget.
 
 The squares of the layers' errors add up (:mod:`.sensitivity`), and so do their times. Choosing one
-precision per layer is a multiple-choice knapsack. It is solved by a Lagrange multiplier, the price
-of squared error in seconds, which is exact but for the last layer that does not fit (Everett 1963,
-"Generalized Lagrange Multiplier Method").
+precision per layer is a multiple-choice knapsack. It is solved by dynamic programming over steps of
+the squared error (Dudzinski and Walukiewicz 1987, "Exact methods for the knapsack problem and its
+generalizations"). Squares are rounded up to steps, so that a plan never exceeds its budget.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
-#: Seconds per squared relative error, of which the largest buys the most exact plan; steps of the
-#: bisection between their logarithms.
-_LEAST, _MOST, _STEPS = 1e-12, 1e12, 60
+import numpy as np
+
+#: Steps of the squared error from nothing to the budget.
+_STEPS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +34,33 @@ class StudiedLayer:
 def choose(layers: Sequence[StudiedLayer], budget: float) -> list[str]:
     """The precision of each layer, for a predicted error of at most ``budget``. If no plan keeps to
     it, the most exact one."""
-    low, high = _LEAST, _MOST
-    plan = _cheapest(layers, low)
-    if predicted_error(layers, plan) <= budget:
-        return plan
-    best = _cheapest(layers, high)
-    for _ in range(_STEPS):
-        middle = sqrt(low * high)
-        plan = _cheapest(layers, middle)
-        if predicted_error(layers, plan) <= budget:
-            high, best = middle, plan
-        else:
-            low = middle
-    return best
+    exact = [min(layer.errors, key=layer.errors.__getitem__) for layer in layers]
+    fastest = [min(layer.seconds, key=layer.seconds.__getitem__) for layer in layers]
+    if predicted_error(layers, exact) > budget or budget <= 0:
+        return exact
+    if predicted_error(layers, fastest) <= budget:
+        return fastest
+    # Least seconds of the layers so far for each number of steps, and the last one's precision.
+    least_s = np.zeros(_STEPS + 1)
+    choices = []
+    for layer in layers:
+        options = []
+        for precision, error in layer.errors.items():
+            steps = _steps(error, budget)
+            seconds = np.full(_STEPS + 1, np.inf)
+            if steps <= _STEPS:
+                seconds[steps:] = least_s[: _STEPS + 1 - steps] + layer.seconds[precision]
+            options.append(seconds)
+        choices.append(np.argmin(options, axis=0))
+        least_s = np.min(options, axis=0)
+    if least_s[-1] == np.inf:
+        return exact
+    left, plan = _STEPS, []
+    for layer, choice in zip(reversed(layers), reversed(choices), strict=True):
+        precision = list(layer.errors)[choice[left]]
+        plan.append(precision)
+        left -= _steps(layer.errors[precision], budget)
+    return plan[::-1]
 
 
 def predicted_error(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> float:
@@ -59,10 +74,5 @@ def predicted_seconds(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> fl
     return sum(layer.seconds[precision] for layer, precision in zip(layers, plan, strict=True))
 
 
-def _cheapest(layers: Sequence[StudiedLayer], price: float) -> list[str]:
-    """For each layer the precision of the least time plus ``price`` times its squared error."""
-    plan = []
-    for layer in layers:
-        costs = {p: layer.seconds[p] + price * layer.errors[p] ** 2 for p in layer.errors}
-        plan.append(min(costs, key=costs.__getitem__))
-    return plan
+def _steps(error: float, budget: float) -> int:
+    return min(ceil(_STEPS * (error / budget) ** 2), _STEPS + 1)
