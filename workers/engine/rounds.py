@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, get_args
 
 import numpy as np
@@ -59,12 +60,14 @@ class StopRule:
             leaves too few clean rounds, the cap is ``EXTENSION`` times as long.
         rounds: Cap on rounds per process, extended likewise; ``None`` is unbounded.
         hopeless_above: Ratio above which a candidate is pruned; ``None`` prunes nothing.
+        most_seconds: Cap per process that contention does not extend.
     """
 
     half_width: float
     seconds: float
     rounds: int | None = None
     hopeless_above: float | None = None
+    most_seconds: float = inf
 
     def as_dict(self) -> dict[str, Any]:
         """As :attr:`Measurement.protocol`."""
@@ -177,7 +180,7 @@ class Rounds:
                 return True
         elif len(clean) < done and self._may_be_useful(rule):
             seconds *= EXTENSION
-        return elapsed_s * (done + 1) / done > seconds
+        return elapsed_s * (done + 1) / done > min(seconds, rule.most_seconds)
 
     def ratio(self) -> Interval:
         """The ratio so far, without contended rounds as long as enough others remain."""

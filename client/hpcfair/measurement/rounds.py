@@ -83,10 +83,8 @@ class InterleavedPair:
             side: known_s[side] if side in known_s else self._calibrate(side, warmup_runs)
             for side in self._sessions
         }
-        self._warmup = {side: ceil(WARM_S / each_s) for side, each_s in run_s.items()}
-        self._runs = runs or {
-            side: min(MOST_RUNS // 2, ceil(BLOCK_S / each_s)) for side, each_s in run_s.items()
-        }
+        self._warmup = {side: _warmup_runs(each_s) for side, each_s in run_s.items()}
+        self._runs = runs or {side: _block_runs(each_s) for side, each_s in run_s.items()}
 
     def round(self) -> list[tuple[Side, Timing]]:
         """Timings of one ABBA round; the two inner blocks are adjacent and run as one."""
@@ -118,6 +116,19 @@ class InterleavedPair:
         if side != self._active:
             self._sessions[self._active].rest()
             self._active = side
+
+
+def round_seconds(run_s: float) -> float:
+    """Seconds of one side in a round, at most, if one of its runs takes ``run_s``."""
+    return 2 * (_block_runs(run_s) + _warmup_runs(run_s)) * run_s
+
+
+def _block_runs(run_s: float) -> int:
+    return min(MOST_RUNS // 2, ceil(BLOCK_S / run_s))
+
+
+def _warmup_runs(run_s: float) -> int:
+    return ceil(WARM_S / run_s)
 
 
 def block_of(process: int, timings: Sequence[tuple[Side, Timing]]) -> Block:

@@ -4,6 +4,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hpcfair.measurement.rounds import round_seconds
+from hpcfair.measurement.types import Side
 from hpcfair.precisions import Tolerance
 from hpcfair.scenarios import OFFLINE, Execution
 from workers.engine.confirmation import ConfirmedResult
@@ -30,11 +32,16 @@ _WARMUP_RUNS = 2
 
 @dataclass(frozen=True, slots=True)
 class OfflineConfiguration:
-    """A way to open a build, with its best point and all points that were measured."""
+    """A way to open a build, with its best point and all points that were measured.
+
+    Attributes:
+        open_s: Seconds that opening it took.
+    """
 
     variant: Variant
     point: ThroughputPoint
     points: tuple[ThroughputPoint, ...]
+    open_s: float = 0.0
 
     @property
     def tolerance(self) -> Tolerance:
@@ -55,6 +62,32 @@ class OfflineMeasurement:
     execution: Execution
 
 
+def least_queries_s(query_s: float) -> float:
+    """Seconds of one side's queries in the least number of processes, of ``query_s`` each."""
+    return _FEWEST_PROCESSES * (_WARMUP_RUNS * query_s + _ROUNDS * round_seconds(query_s))
+
+
+def least_seconds(
+    context: EvaluationContext,
+    rows: QueryRows,
+    sweep: BatchSweep,
+    baseline: OfflineConfiguration,
+    configuration: OfflineConfiguration,
+) -> float:
+    """Estimate of the least time that :func:`measure_configuration` takes.
+
+    It is to open both sides in the least number of processes, for their queries there, and for the
+    check of the outputs.
+    """
+    ours, theirs = configuration.point, baseline.point
+    samples = _samples(sweep, baseline, configuration)
+    opening_s = _FEWEST_PROCESSES * (baseline.open_s + configuration.open_s)
+    sides = (samples / point.throughput_per_s for point in (ours, theirs))
+    checked = sum(rows.count_in(inputs) for inputs in context.tests.runs)
+    check_s = (checked + samples) / ours.throughput_per_s
+    return opening_s + sum(map(least_queries_s, sides)) + check_s
+
+
 def measure_configuration(
     context: EvaluationContext,
     rows: QueryRows,
@@ -67,13 +100,18 @@ def measure_configuration(
 
     The duration of the first processes alone decides how many follow within ``seconds``, never
     their ratio: the interval of the ratio would not hold for a number that depends on it. The
-    least number of processes runs in any case.
+    least number of processes runs in any case, each with the least number of rounds. Contention
+    extends a process by what the ``seconds`` leave to it, other than that number of rounds.
 
     Raises CandidateFailed, WrongOutput: it does not run, or its outputs are beyond the limits of
     its class; BaselineFailed.
     """
     ours, theirs = configuration.point, baseline.point
-    samples = sweep.samples(ours.batch * ours.streams, theirs.batch, per_s=theirs.throughput_per_s)
+    samples = _samples(sweep, baseline, configuration)
+    typical_s: dict[Side, float] = {
+        "baseline": samples / theirs.throughput_per_s,
+        "candidate": samples / ours.throughput_per_s,
+    }
     rule = StopRule(_HALF_WIDTH, max(seconds, 0.0) / _FEWEST_PROCESSES, rounds=_ROUNDS)
     rounds = Rounds(counters=context.device.counters)
     checked: OutputCheck | None = None
@@ -91,17 +129,11 @@ def measure_configuration(
                 context, rows, baseline, sweep.query(samples, theirs.batch, 1), stack
             )
             candidate.time(1, _WARMUP_RUNS - 1)
-            PairMeasurement(
-                rounds,
-                opposite,
-                candidate,
-                context.clock,
-                process=process,
-                typical_s={
-                    "baseline": samples / theirs.throughput_per_s,
-                    "candidate": samples / ours.throughput_per_s,
-                },
-            ).measure(rule)
+            left_s = started + seconds - context.clock.monotonic()
+            pair = PairMeasurement(
+                rounds, opposite, candidate, context.clock, process=process, typical_s=typical_s
+            )
+            pair.measure(replace(rule, most_seconds=left_s / max(1, _FEWEST_PROCESSES - process)))
     assert checked is not None  # noqa: S101  the first process has set it
     measured = rounds.measurement(rule)
     protocol = {**measured.protocol, **_protocol(baseline, configuration, samples)}
@@ -115,6 +147,14 @@ def measure_configuration(
         trial, configuration.variant.build, replace(measured, protocol=protocol), checked
     )
     return OfflineMeasurement(confirmed, configuration.execution)
+
+
+def _samples(
+    sweep: BatchSweep, baseline: OfflineConfiguration, configuration: OfflineConfiguration
+) -> int:
+    """Samples of a query of both sides."""
+    ours, theirs = configuration.point, baseline.point
+    return sweep.samples(ours.batch * ours.streams, theirs.batch, per_s=theirs.throughput_per_s)
 
 
 def _protocol(

@@ -8,8 +8,10 @@
     configurations   of each tolerance class the fastest one that is proved, in rounds with the
                      baseline, in fresh processes, on queries of one size
 
-The screening gets half of the time, of which most is for exact builds; the rounds get the rest, of
-which each class gets half of what is left. A class whose turn comes after the end is left out.
+The screening gets half of the time, of which most is for exact builds; the rounds get the rest, but
+for what the second measurement of the baseline takes. Each class gets half of what is left. Nothing
+begins that would probably end after the time: its least duration is estimated from the throughput
+in the screening.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,8 @@ from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.offline.configuration import (
     OfflineConfiguration,
     OfflineMeasurement,
+    least_queries_s,
+    least_seconds,
     measure_configuration,
 )
 from workers.engine.offline.errors import NotMeasured
@@ -36,12 +40,13 @@ from workers.engine.search_result import SearchResult
 
 #: Time that the throughput gets after a search, in relation to the time of the search.
 OFFLINE_SHARE = 1.0
-#: Share of this time after which the screening ends: of exact builds, and of all.
-_EXACT_SCREENED, _SCREENED = 0.35, 0.5
+#: Share of this time after which the screening ends: of the baseline's batches, of exact builds,
+#: and of all.
+_BASELINE_SCREENED, _EXACT_SCREENED, _SCREENED = 0.15, 0.35, 0.5
 #: Share of the time left that the rounds of a class get, unless it is the last one.
 _OF_CLASS = 0.5
-#: Samples of a complete measurement of the baseline and one candidate, in all batches.
-_LEAST_SAMPLES = 400
+#: Sides whose queries are timed at least: a candidate and the baseline, then the baseline twice.
+_LEAST_SIDES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def measure_offline(
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     sample_s = result.baseline.measurement.candidate_p50_ns / 1e9
-    if sample_s * _LEAST_SAMPLES > seconds:
+    if _LEAST_SIDES * least_queries_s(sample_s) > seconds:
         raise NotMeasured(
             f"the throughput is not measured: with {sample_s:.2g} s a sample it would take more "
             f"than the {seconds:.0f} s there are"
@@ -129,14 +134,19 @@ class _Explorer:
         self._context = context
         self._backends = backends
         self._rows = rows
-        self._cores = context.request.target.cores
-        self._seconds = seconds
+        self._seconds, self._reserved_s = seconds, 0.0
         self._progress = progress
         self._started_s = context.clock.monotonic()
+        rounds_s = (1 - _SCREENED) * seconds
         self._sweep = BatchSweep(
-            context.clock, rows.largest_batch, rows.largest_query, sample_s, by_row=rows.by_row
+            context.clock,
+            rows.largest_batch,
+            rows.largest_query,
+            sample_s,
+            by_row=rows.by_row,
+            is_affordable=lambda query_s: _LEAST_SIDES * least_queries_s(query_s) <= rounds_s,
         )
-        if self._cores == 1 and not rows.by_row:
+        if context.request.target.cores == 1 and not rows.by_row:
             raise NotMeasured("the network takes no batches, and one core has no use of streams")
 
     def explore(self, subjects: Sequence[Subject]) -> OfflineResult:
@@ -144,26 +154,43 @@ class _Explorer:
         self._context.close()
         screening = Screening(self._context, self._backends, self._rows, self._sweep, self._report)
         try:
-            baseline = screening.baseline(subjects[0])
+            baseline = screening.baseline(subjects[0], _BASELINE_SCREENED * self._seconds)
         except CandidateFailed as error:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
+        again_s = self._least_s(baseline, baseline)
+        self._reserved_s = 2 * again_s
         screened = screening.configurations(subjects, baseline, self._deadline)
         defaults_per_s = baseline.point.throughput_per_s
         by_class = [fastest_of(screened, each, defaults_per_s) for each in TOLERANCES]
         by_class = [fastest for fastest in by_class if fastest]
         measurements: list[OfflineMeasurement] = []
+        refused = 0 if screened else screening.left_out
         for number, fastest in enumerate(by_class, 1):
-            if measurements and self._left_s <= 0:
-                self._report("no time is left for lower precisions", number)
-                break
-            is_last = number == len(by_class)
-            share = 1.0 if is_last else _OF_CLASS
-            measured = self._best(baseline, fastest, share * self._left_s, number)
+            left_s = self._left_s - again_s
+            short = [each for each in fastest if self._least_s(baseline, each) <= left_s]
+            refused += len(fastest) - len(short)
+            if not short:
+                self._report(f"no time is left for {fastest[0].tolerance}", number)
+                continue
+            share = 1.0 if number == len(by_class) else _OF_CLASS
+            # What cannot be had for less is not refused for the sake of lower precisions.
+            seconds = max(share * left_s, self._least_s(baseline, short[0]))
+            measured = self._best(baseline, short, seconds, number)
             measurements += [measured] if measured else []
-        again = self._measured(baseline, baseline, len(by_class) + 1, 0.0)
+        if refused and not measurements:
+            raise NotMeasured(
+                f"the throughput is not measured: the {self._seconds:.0f} s there are do not "
+                "suffice to prove a gain"
+            )
+        again = self._measured(baseline, baseline, len(by_class) + 1, again_s)
         if again is None:
             raise NotMeasured("the defaults give other outputs in batches")
         return OfflineResult(again, tuple(measurements), self._rows)
+
+    def _least_s(
+        self, baseline: OfflineConfiguration, configuration: OfflineConfiguration
+    ) -> float:
+        return least_seconds(self._context, self._rows, self._sweep, baseline, configuration)
 
     def _best(
         self,
@@ -178,8 +205,8 @@ class _Explorer:
         best: OfflineMeasurement | None = None
         for rank, configuration in enumerate(fastest):
             left_s = end_s - self._context.clock.monotonic()
-            if best is not None and left_s <= 0:
-                break
+            if rank and self._least_s(baseline, configuration) > left_s:
+                continue
             own_s = left_s / (len(fastest) - rank)
             measured = self._measured(baseline, configuration, number, own_s)
             if measured is None:
@@ -219,7 +246,7 @@ class _Explorer:
     def _deadline(self, tolerance: Tolerance) -> float:
         """Time of the clock at which the screening of a class ends."""
         share = _EXACT_SCREENED if tolerance == TOLERANCES[0] else _SCREENED
-        return self._started_s + share * self._seconds
+        return self._started_s + min(share * self._seconds, self._seconds - self._reserved_s)
 
     def _report(self, message: str, done: int) -> None:
         """Report progress. The callback may wait until the machine is quiet, which is free."""

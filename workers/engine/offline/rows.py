@@ -40,7 +40,11 @@ class QueryRows:
     @property
     def count(self) -> int:
         """Number of different samples."""
-        return len(next(iter(self.inputs.values()))) if self.by_row else 1
+        return self.count_in(self.inputs)
+
+    def count_in(self, inputs: Mapping[str, Array]) -> int:
+        """Number of samples in the inputs of a run."""
+        return len(next(iter(inputs.values()))) if self.by_row else 1
 
     @property
     def largest_batch(self) -> int:

@@ -30,7 +30,11 @@ Deadline = Callable[[Tolerance], float]
 
 
 class Screening:
-    """The screening of one network's builds."""
+    """The screening of one network's builds.
+
+    Attributes:
+        left_out: Number of builds, or ways to open one, for which there was no time.
+    """
 
     def __init__(
         self,
@@ -40,20 +44,26 @@ class Screening:
         sweep: BatchSweep,
         report: Report,
     ) -> None:
-        self._context = context
+        self._context, self._clock = context, context.clock
         self._backends = backends
         self._rows = rows
         self._sweep = sweep
         self._report = report
         self._cores = context.request.target.cores
+        self.left_out = 0
 
-    def baseline(self, defaults: Subject) -> OfflineConfiguration:
-        """The defaults at their best batch. Raises CandidateFailed."""
-        own = Variant(defaults.trial, self._context.baseline_build, "one")
+    def baseline(self, defaults: Subject, seconds: float) -> OfflineConfiguration:
+        """The defaults at their best batch of those that ``seconds`` suffice for. Raises
+        CandidateFailed."""
+        own, clock = Variant(defaults.trial, self._context.baseline_build, "one"), self._clock
         self._report("the defaults", 0)
+        started_s = clock.monotonic()
         with self._opened(own, "baseline") as session:
-            points = self._sweep.of_baseline(session, is_open=self._rows.is_open)
-        return OfflineConfiguration(own, chosen(points), tuple(points))
+            opened_s = clock.monotonic()
+            points = self._sweep.of_baseline(
+                session, opened_s + seconds, is_open=self._rows.is_open
+            )
+        return OfflineConfiguration(own, chosen(points), tuple(points), opened_s - started_s)
 
     def configurations(
         self,
@@ -75,7 +85,7 @@ class Screening:
                 self._report(variant.candidate(baseline.point.batch).name, len(screened))
                 deadline = deadline_of(variant.build.tolerance)
                 try:
-                    screened.append(self._screened(variant, baseline, deadline))
+                    screened += self._screened(variant, baseline, deadline)
                 except CandidateFailed as error:
                     message = f"{variant.trial.candidate.name} failed: {error}"
                     self._report(message, len(screened))
@@ -83,9 +93,12 @@ class Screening:
 
     def _screened(
         self, variant: Variant, baseline: OfflineConfiguration, deadline: float
-    ) -> OfflineConfiguration:
+    ) -> list[OfflineConfiguration]:
+        """The configuration of a variant; none if there is no time for it."""
         count = self._cores if variant.streams == "cores" else 1
+        started_s = self._clock.monotonic()
         with self._opened(variant, "candidate") as session:
+            opened_s = self._clock.monotonic()
             points = self._sweep.of_candidate(
                 session,
                 count,
@@ -93,13 +106,18 @@ class Screening:
                 deadline,
                 is_open=self._rows.is_open or variant.has_open_batch,
             )
-        return OfflineConfiguration(variant, chosen(points), tuple(points))
+        if not points:
+            self.left_out += 1
+            return []
+        best = chosen(points)
+        return [OfflineConfiguration(variant, best, tuple(points), opened_s - started_s)]
 
     def _variants(self, subject: Subject, deadline_of: Deadline) -> Iterator[Variant]:
-        trial, clock = subject.trial, self._context.clock
+        trial, clock = subject.trial, self._clock
         # Calibration may take longer than what is left.
         seconds = trial.build.compile_s if trial.build and not subject.build else 0.0
         if clock.monotonic() + seconds > deadline_of(trial.tolerance):
+            self.left_out += 1
             return
         build = subject.build or self._built(subject)
         if build is None or build.directory is None:
@@ -109,6 +127,7 @@ class Screening:
         backend = self._backends[trial.candidate.backend]
         for variant in variants_of(trial, build, backend, self._cores):
             if clock.monotonic() > deadline_of(trial.tolerance):
+                self.left_out += 1
                 return
             yield variant
 

@@ -1,6 +1,6 @@
 """Measures the throughput of a build over batches and streams, few runs each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, lcm
 from typing import Any
@@ -16,7 +16,9 @@ from workers.engine.types import SampleQuery
 #: Least duration of a query: neither a timer tick must decide it, nor the time in which streams
 #: begin and end.
 _LEAST_S = 0.05
-#: Runs of a point after the first, as long as they take no more than this.
+#: Runs of a point, the first of them untimed.
+_FIRST_RUNS = 2
+#: Runs of a point after these, as long as they take no more than this.
 _MORE_RUNS, _MORE_S = 2, 0.5
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
 #: for the first four shapes.
@@ -54,6 +56,8 @@ class BatchSweep:
         largest_query: Most samples of a query, in spite of its least duration.
         sample_s: Rough duration of one sample.
         by_row: Whether a sample is a row of the inputs; else only batches of one are possible.
+        is_affordable: Whether there is time to prove a gain with queries of some seconds; by
+            default, always. Batches with longer queries are left out, save one sample.
     """
 
     def __init__(
@@ -64,23 +68,32 @@ class BatchSweep:
         sample_s: float,
         *,
         by_row: bool,
+        is_affordable: Callable[[float], bool] = lambda _: True,
     ) -> None:
         self._clock = clock
+        self._is_affordable = is_affordable
         self._largest_query = largest_query
         self._sample_s = sample_s
         self._by_row = by_row
         self.batches = [each for each in BATCHES if each <= largest_batch and (by_row or each == 1)]
 
-    def of_baseline(self, session: QuerySession, *, is_open: bool = True) -> list[ThroughputPoint]:
+    def of_baseline(
+        self, session: QuerySession, deadline: float, *, is_open: bool = True
+    ) -> list[ThroughputPoint]:
         """Points of all batches, or of one sample unless the network ``is_open``; of each batch,
-        the last one counts."""
+        the last one counts. Batches after the first that would not end before ``deadline`` are
+        left out."""
         points: list[ThroughputPoint] = []
         for batch in self.batches if is_open else _SINGLE:
+            if points and not self._fits(batch, points, deadline):
+                break
             points.append(self._point(session, "baseline", batch, 1, points))
         limit = _CLOSE * max(point.throughput_per_s for point in points)
         close = [point.batch for point in points if point.throughput_per_s >= limit]
         if len(close) > 1:
-            points += [self._point(session, "baseline", batch, 1, points) for batch in close]
+            for batch in close:
+                if self._fits(batch, points, deadline):
+                    points.append(self._point(session, "baseline", batch, 1, points))
         return points
 
     def of_candidate(
@@ -92,8 +105,8 @@ class BatchSweep:
         *,
         is_open: bool = True,
     ) -> list[ThroughputPoint]:
-        """Points of a build, as long as it may be faster than the baseline and the clock is before
-        ``deadline``; of one sample unless it ``is_open``.
+        """Points of a build, as long as it may be faster than the baseline and they end before
+        ``deadline``; of one sample unless it ``is_open``. None if even the first would end later.
 
         Equal batches are compared, or the only one of the baseline. The throughput of a small
         network grows with the batch by factors, so that its first batches say nothing about the
@@ -103,17 +116,19 @@ class BatchSweep:
         (first, *_) = baseline
         points: list[ThroughputPoint] = []
         batches = self.batches if is_open else _SINGLE
+        if self._point_s(streams, [first]) > deadline - self._clock.monotonic():
+            return []
         for batch in (each for each in _COARSE if each in batches):
+            if points and not self._fits(batch * streams, points, deadline):
+                break
             points.append(self._point(session, "candidate", batch, streams, points))
-            if self._clock.monotonic() > deadline:
-                return points
             if points[1:] and all(
                 point.throughput_per_s < _HOPELESS * rivals.get(point.batch, first.throughput_per_s)
                 for point in points
             ):
                 return points
         neighbour = 2 * chosen(points).batch
-        if neighbour in batches:
+        if neighbour in batches and self._fits(neighbour * streams, points, deadline):
             points.append(self._point(session, "candidate", neighbour, streams, points))
         return points
 
@@ -127,6 +142,18 @@ class BatchSweep:
     def query(self, samples: int, batch: int, streams: int) -> SampleQuery:
         """A query of this network."""
         return SampleQuery(samples, batch, streams, self._by_row)
+
+    def _fits(self, unit: int, before: Sequence[ThroughputPoint], deadline: float) -> bool:
+        """Whether a further point with queries of ``unit`` samples, or a multiple, is affordable
+        and ends before ``deadline`` if it is as fast as those ``before``."""
+        point_s = self._point_s(unit, before)
+        is_affordable = self._is_affordable(point_s / _FIRST_RUNS)
+        return is_affordable and self._clock.monotonic() + point_s <= deadline
+
+    def _point_s(self, unit: int, before: Sequence[ThroughputPoint]) -> float:
+        """Least seconds of a point that is as fast as those ``before``."""
+        per_s = max(point.throughput_per_s for point in before)
+        return _FIRST_RUNS * self.samples(unit, per_s=per_s) / per_s
 
     def _point(
         self,

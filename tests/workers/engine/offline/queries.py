@@ -55,17 +55,20 @@ class QueryDevice(SimulatedDevice):
     per_s: Samples per second of the ``baseline``, and of candidates that are opened as they are
         (``one``) or for several ``streams``.
     factors: Of this throughput, by tolerance class; 1 for others.
+    open_s: Virtual seconds of opening a session.
     crashes: Number of candidates that crash when their rounds are measured.
     """
 
     per_s: dict[str, float] = field(default_factory=dict)
     factors: dict[str, float] = field(default_factory=dict)
+    open_s: float = 0.0
     crashes: int = 0
     is_measuring: bool = False
 
     def open(
         self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
     ) -> SimulatedSession:
+        self.clock.sleep(self.open_s)
         plain = super().open(backend, build, role, inputs)
         session = QuerySession(self, plain._session, role, len(self.sessions))
         session.machine, session.opened_with = self, build.runtime_options

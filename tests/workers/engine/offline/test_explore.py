@@ -1,13 +1,15 @@
 """From the builds of a search to the one of the highest throughput, on a simulated machine."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from tests.workers.engine.cast import NETWORK, TARGET
 from tests.workers.engine.searching import a_request
-from workers.engine.offline.configuration import OfflineConfiguration
+from workers.engine.offline.configuration import OfflineConfiguration, OfflineMeasurement
+from workers.engine.offline.errors import NotMeasured
 from workers.engine.offline.explore import OfflineResult, measure_offline
 from workers.engine.offline.screening import fastest_of
 from workers.engine.offline.subjects import Variant, subjects_of, variants_of
@@ -92,7 +94,7 @@ def test_without_a_gain_the_defaults_are_left(device: QueryDevice, result: Searc
     assert offline.baseline.execution.streams == "one"
 
 
-@pytest.mark.parametrize(("seconds", "processes"), [(2.0, 3), (4000.0, 8)])
+@pytest.mark.parametrize(("seconds", "processes"), [(12.0, 3), (4000.0, 8)])
 def test_the_time_decides_how_many_processes_measure_a_build(
     device: QueryDevice, result: SearchResult, seconds: float, processes: int
 ) -> None:
@@ -100,7 +102,7 @@ def test_the_time_decides_how_many_processes_measure_a_build(
     assert {block.process for block in exact.confirmed.measurement.blocks} == {*range(processes)}
 
 
-@pytest.mark.parametrize(("seconds", "classes"), [(2.0, ["exact"]), (60.0, ["exact", "int8"])])
+@pytest.mark.parametrize(("seconds", "classes"), [(12.0, ["exact"]), (60.0, ["exact", "int8"])])
 def test_lower_precisions_are_left_out_when_no_time_is_left(
     device: QueryDevice, result: SearchResult, seconds: float, classes: list[str]
 ) -> None:
@@ -108,6 +110,26 @@ def test_lower_precisions_are_left_out_when_no_time_is_left(
     offline = measured(device, result, seconds)
     assert [each.confirmed.build.tolerance for each in offline.configurations] == classes
     assert offline.baseline.confirmed.measurement.blocks
+
+
+@pytest.mark.parametrize("seconds", [30.0, 120.0])
+@pytest.mark.parametrize("open_s", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("sample_s", [1e-4, 0.01, 0.1, 0.3, 1.0, 20.0])
+def test_the_time_is_kept_to_however_long_queries_and_compilation_take(
+    device: QueryDevice, result: SearchResult, sample_s: float, open_s: float, seconds: float
+) -> None:
+    measurement = replace(result.baseline.measurement, candidate_p50_ns=round(1e9 * sample_s))
+    result = replace(result, baseline=replace(result.baseline, measurement=measurement))
+    device.per_s = {"baseline": 1 / sample_s, "one": 1 / sample_s, "streams": 1.5 / sample_s}
+    device.factors = {"int8": 2.0}
+    device.open_s = open_s
+    started_s = device.clock.monotonic()
+    configurations: tuple[OfflineMeasurement, ...] = ()
+    with suppress(NotMeasured):
+        configurations = measured(device, result, seconds).configurations
+    if seconds >= 300 * sample_s + 35 * open_s:
+        assert configurations[0].confirmed.measurement.verdict == "faster"
+    assert device.clock.monotonic() - started_s <= 1.2 * seconds
 
 
 def test_the_second_build_of_a_backend_comes_after_other_backends(result: SearchResult) -> None:

@@ -1,6 +1,7 @@
 """Which batches of a build are timed."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def _swept(baseline: Speed, candidate: Speed, deadline: float = 1e9) -> list[Thr
     clock = VirtualClock()
     sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
     session: Any = _Session(clock, baseline)
-    points = sweep.of_baseline(session)
+    points = sweep.of_baseline(session, inf)
     assert [each.batch for each in points][:7] == [1, 2, 4, 8, 16, 32, 64]
     session = _Session(clock, candidate)
     return sweep.of_candidate(session, 2, points, deadline)
@@ -59,8 +60,25 @@ def test_a_build_that_batches_well_is_not_given_up() -> None:
     assert [each.batch for each in points] == [1, 8, 32, 64]
 
 
-def test_the_sweep_ends_at_its_deadline() -> None:
-    assert [each.batch for each in _swept(lambda _: 1e4, lambda _: 2e4, 0.0)] == [1]
+def test_the_sweep_ends_before_its_deadline() -> None:
+    assert _swept(lambda _: 1e4, lambda _: 2e4, 0.0) == []
+    clock = VirtualClock()
+    session: Any = _Session(clock, lambda _: 10.0)
+    sweep = BatchSweep(clock, 64, 32_768, 0.1, by_row=True)
+    points = sweep.of_baseline(session, 5.0)
+    assert [each.batch for each in points][:5] == [1, 2, 4, 8, 1]
+    assert clock.monotonic() <= 5.0
+    sweep.of_candidate(session, 2, points, 8.0)
+    assert clock.monotonic() <= 8.0
+
+
+def test_batches_whose_gain_could_not_be_proved_are_left_out() -> None:
+    clock = VirtualClock()
+    session: Any = _Session(clock, lambda _: 10.0)
+    sweep = BatchSweep(
+        clock, 64, 32_768, 0.1, by_row=True, is_affordable=lambda query_s: query_s < 0.5
+    )
+    assert {each.batch for each in sweep.of_baseline(session, inf)} == {1, 2, 4}
 
 
 def test_queries_of_large_batches_last_long_enough() -> None:
@@ -69,7 +87,7 @@ def test_queries_of_large_batches_last_long_enough() -> None:
     clock = VirtualClock()
     session: Any = _Session(clock, lambda batch: 1e4 * batch)
     sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
-    sweep.of_candidate(session, 2, sweep.of_baseline(session), 1e9)
+    sweep.of_candidate(session, 2, sweep.of_baseline(session, inf), 1e9)
     # From one coarse batch to the next, throughput grows by 8 at most.
     assert session.shortest_s >= 0.05 / 8
 
@@ -86,7 +104,7 @@ def test_the_batches_of_a_query_fit_into_memory() -> None:
 def test_a_network_of_one_row_is_the_rival_of_all_batches_of_its_builds() -> None:
     clock = VirtualClock()
     sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
-    baseline = sweep.of_baseline(_session(clock, lambda _: 1e4), is_open=False)
+    baseline = sweep.of_baseline(_session(clock, lambda _: 1e4), inf, is_open=False)
     assert {each.batch for each in baseline} == {1}
     points = sweep.of_candidate(_session(clock, lambda b: 5e3 + 1e3 * b), 1, baseline, 1e9)
     assert [each.batch for each in points] == [1, 8, 32, 64]
