@@ -44,7 +44,7 @@ class FakeSession:
             case "hang":
                 time.sleep(_FOREVER_S)
         results = kernels.outputs(self._outputs, inputs, self.options)
-        if error := self.options.get("error"):
+        if error := float(self.options.get("error", 0)):
             return {name: np.multiply(array, 1 + error) for name, array in results.items()}
         match self.options.get("fault"):
             case "wrong":
