@@ -18,7 +18,7 @@ from tests.programs import needs
 pytestmark = [pytest.mark.slow, needs("linux")]
 
 #: On each database.
-KILLS = 16
+KILLS = 28
 _JOBS, _MODELS = 30, 1
 #: Seconds; long enough for the processes of the hub to start again on a busy machine.
 _LEASE_S = 20

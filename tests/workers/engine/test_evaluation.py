@@ -97,6 +97,29 @@ def test_a_brief_check_takes_a_few_runs_without_labels() -> None:
     assert brief_test_set(tests, largest).runs == tests.cases[:1]
 
 
+def test_a_brief_check_compares_each_output_with_that_of_its_own_input(
+    device: SimulatedDevice,
+) -> None:
+    device.samples_file = {"inputs/x": np.linspace(-9, 9, 72, dtype=np.float32).reshape(9, 8)}
+    request = replace(a_request(), network=replace(NETWORK, macs=BRIEF_MACS // 4))
+    device.network = request.network
+    candidate = Candidate("fake", QUICK)
+    with EvaluationContext(request, FakeBackend(), device, device.clock) as context:
+        assert context.has_brief_check
+        # Useful, but not leading: it is checked briefly only.
+        bar = Bar(useful=1.0, leading=0.0)
+        evaluation = evaluate(context, 0, Proposal(candidate, "test"), lambda _: bar)
+        checked = evaluation.output_check
+        assert checked is not None, evaluation.trial.detail
+        assert checked.samples < len(context.tests.cases)
+    assert checked.deviation.relative_l2 < 1e-6
+    assert checked.random_relative_l2 is not None
+    assert checked.random_relative_l2 < 1e-6
+    assert evaluation.trial.relative_error == max(
+        checked.deviation.relative_l2, checked.random_relative_l2
+    )
+
+
 def test_a_brief_check_leaves_out_what_runtimes_compile_again() -> None:
     tests = make_test_set(NETWORK, {}, seed=0)
     assert tests.planted

@@ -325,6 +325,15 @@ def test_a_process_that_others_disturb_gets_its_rounds_later_but_not_for_ever() 
     )
 
 
+def test_others_add_no_time_beyond_the_most_seconds() -> None:
+    disturbed = made(1.0, 1.0, 1.0, contended=(0, 1, 2))
+    assert not disturbed.is_enough(0, StopRule(0.0, 4.0), 4.0)
+    assert not disturbed.is_enough(0, StopRule(0.0, 4.0, most_seconds=6.0), 4.0)
+    assert disturbed.is_enough(0, StopRule(0.0, 4.0, most_seconds=5.0), 4.0)
+    # The least number of rounds runs in any case.
+    assert not made(1.0, 1.0).is_enough(0, StopRule(0.0, 4.0, most_seconds=0.0), 4.0)
+
+
 def test_typical_latencies_are_of_the_rounds_that_the_ratio_is_of() -> None:
     found = made(*[9.0] * 5, *[0.5] * FEWEST_ROUNDS, contended=(0, 1, 2, 3, 4))
     measured = found.measurement(StopRule(0.03, 4.0))

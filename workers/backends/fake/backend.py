@@ -26,7 +26,10 @@ _MORE_MEMORY_THAN_ALLOWED = 2**46
 
 
 class FakeSession:
-    """A session that sleeps for the latency of the fake kernel with the candidate's ``options``."""
+    """A session that sleeps for the latency of the fake kernel with the candidate's ``options``.
+
+    The option ``error`` is a relative error of all outputs.
+    """
 
     def __init__(self, options: Options, outputs: tuple[TensorSpec, ...]) -> None:
         self.options = options

@@ -33,7 +33,11 @@ class StudiedLayer:
 
 def choose(layers: Sequence[StudiedLayer], budget: float) -> list[str]:
     """The precision of each layer, for a predicted error of at most ``budget``. If no plan keeps to
-    it, the most exact one."""
+    it, the most exact one.
+
+    Args:
+        budget: Relative L2 error of the outputs; may be infinite.
+    """
     exact = [min(layer.errors, key=layer.errors.__getitem__) for layer in layers]
     fastest = [min(layer.seconds, key=layer.seconds.__getitem__) for layer in layers]
     if predicted_error(layers, exact) > budget or budget <= 0:

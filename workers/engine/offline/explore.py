@@ -92,7 +92,7 @@ def measure_offline(
     if _LEAST_SIDES * least_queries_s(sample_s) > seconds:
         raise NotMeasured(
             f"the throughput is not measured: with {sample_s:.2g} s a sample it would take more "
-            f"than the {seconds:.0f} s there are"
+            f"than the {seconds:.0f} s there are; search for longer (`hpcfair tune --budget`)"
         )
     progress("offline", 0, None, "running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
@@ -180,7 +180,7 @@ class _Explorer:
         if refused and not measurements:
             raise NotMeasured(
                 f"the throughput is not measured: the {self._seconds:.0f} s there are do not "
-                "suffice to prove a gain"
+                "suffice to prove a gain; search for longer (`hpcfair tune --budget`)"
             )
         again = self._measured(baseline, baseline, len(by_class) + 1, again_s)
         if again is None:
