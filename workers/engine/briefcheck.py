@@ -9,12 +9,12 @@ from workers.engine.types import Network
 
 
 def brief_test_set(tests: TestSet, network: Network) -> TestSet:
-    """The test set of a brief check: a random input beside samples, and cases, of at most
-    ``BRIEF_MACS`` together, at least one case; the whole set if it has nothing else.
+    """The test set of a brief check: as many cases as ``BRIEF_MACS`` allow, at least one, and a
+    random input where the cases are samples; the whole set if nothing is left out.
 
-    The random input decides, as the samples do, which limits on the error a build keeps to. Other
-    sizes and planted numbers are left out, since runtimes compile the network again for each of
-    them. The accuracy of some of the cases would mean little, so that they have no labels.
+    Limits on the error count random inputs as well. Other sizes and planted numbers are left out,
+    since runtimes compile the network again for each of them. The accuracy on a part of the cases
+    would mean little, so they have no labels.
     """
     macs, count = network.macs or 0, 1
     rows = [_batch(case, network) for case in tests.cases]

@@ -173,7 +173,7 @@ class _Explorer:
                 self._report(f"no time is left for {fastest[0].tolerance}", number)
                 continue
             share = 1.0 if number == len(by_class) else _OF_CLASS
-            # What cannot be had for less is not refused for the sake of lower precisions.
+            # At least what its first build needs, even if lower precisions then get nothing.
             seconds = max(share * left_s, self._least_s(baseline, short[0]))
             measured = self._best(baseline, short, seconds, number)
             measurements += [measured] if measured else []

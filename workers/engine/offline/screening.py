@@ -53,7 +53,7 @@ class Screening:
         self.left_out = 0
 
     def baseline(self, defaults: Subject, seconds: float) -> OfflineConfiguration:
-        """The defaults at their best batch of those that ``seconds`` suffice for. Raises
+        """The defaults at the best of the batches that can be measured in ``seconds``. Raises
         CandidateFailed."""
         own, clock = Variant(defaults.trial, self._context.baseline_build, "one"), self._clock
         self._report("the defaults", 0)

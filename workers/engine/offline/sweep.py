@@ -56,8 +56,8 @@ class BatchSweep:
         largest_query: Most samples of a query, in spite of its least duration.
         sample_s: Rough duration of one sample.
         by_row: Whether a sample is a row of the inputs; else only batches of one are possible.
-        is_affordable: Whether there is time to prove a gain with queries of some seconds; by
-            default, always. Batches with longer queries are left out, save one sample.
+        is_affordable: Whether the time suffices to prove a gain with queries that last a given
+            number of seconds; by default, always. Larger batches than that are left out.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class BatchSweep:
         is_open: bool = True,
     ) -> list[ThroughputPoint]:
         """Points of a build, as long as it may be faster than the baseline and they end before
-        ``deadline``; of one sample unless it ``is_open``. None if even the first would end later.
+        ``deadline``; of one sample unless it ``is_open``. Empty if even the first would end later.
 
         Equal batches are compared, or the only one of the baseline. The throughput of a small
         network grows with the batch by factors, so that its first batches say nothing about the
