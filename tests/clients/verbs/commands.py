@@ -173,11 +173,12 @@ def cache_verify(of: Context) -> None:
     fails(f"cache verify {name} --local-dir {folder}", "Verification failed")
 
 
-@works("cache rm", CACHE)
+@works("cache rm", CACHE, "Goes by commits: of repositories that share one, it may remove another.")
 def cache_rm(of: Context) -> None:
-    name = _cached(of)
+    kept, name = _cached(of), _cached(of)
     removed = hf(f"cache rm model/{name} -y")
     left = hf("cache list")
+    assert f"model/{kept}" in left.split(), f"{removed}{left}"
     assert f"model/{name}" not in left.split(), f"{removed}{left}"
 
 

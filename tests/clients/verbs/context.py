@@ -55,7 +55,11 @@ class Context:
         owner: str = "alice",
         private: bool = False,
     ) -> str:
-        """The name of a new repository with ``files``, owned by alice, bob or lab."""
+        """The name of a new repository with ``files``, owned by alice, bob or lab.
+
+        The commit of the files is no other repository's, even one of the same second: the cache of
+        the client is emptied by commits.
+        """
         api = {"alice": self.api, "bob": self.bob, "lab": self.charlie}[owner]
         name = self.name(owner)
         api.create_repo(name, repo_type=kind, private=private)
@@ -64,6 +68,7 @@ class Context:
                 name,
                 [CommitOperationAdd(path, data) for path, data in files.items()],
                 commit_message="Add files",
+                commit_description=f"Of {name}.",
                 repo_type=kind,
             )
         return name
