@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.hub.pages.axe import COLOURS, HIDE_ALIKE, faults, problems_of, violations
 from tests.hub.pages.conftest import sign_in
@@ -47,7 +47,7 @@ def test_axe_would_find_a_row_that_is_hard_to_read_among_others(loose_page: Page
     loose_page.evaluate(HIDE_ALIKE)
     (problem,) = faults(loose_page, COLOURS)
     assert "color-contrast" in problem
-    assert loose_page.locator("td:visible").count() == 3
+    expect(loose_page.locator("td:visible")).to_have_count(3)
 
 
 def test_a_browser_would_report_a_violation(loose_page: Page) -> None:

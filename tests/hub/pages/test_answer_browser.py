@@ -57,14 +57,14 @@ def test_tolerances_are_chosen_by_keyboard_without_scripts(
 ) -> None:
     page = plain_page
     page.goto(PATH)
-    assert page.get_by_text(INT8).is_hidden()
+    expect(page.get_by_text(INT8)).to_be_hidden()
     page.get_by_role("radio", name="exact").focus()
     page.keyboard.press("ArrowDown")
-    assert page.get_by_role("radio", name="int8").is_checked()
-    assert page.get_by_text(INT8).is_visible()
+    expect(page.get_by_role("radio", name="int8")).to_be_checked()
+    expect(page.get_by_text(INT8)).to_be_visible()
     page.get_by_role("radio", name="Python").focus()
     page.keyboard.press("ArrowRight")
-    assert page.get_by_text("hpcfair load alice/digits --tolerance int8").is_visible()
+    expect(page.get_by_text("hpcfair load alice/digits --tolerance int8")).to_be_visible()
 
 
 def test_a_build_is_loaded_by_its_error_by_keyboard_without_scripts(
@@ -73,10 +73,10 @@ def test_a_build_is_loaded_by_its_error_by_keyboard_without_scripts(
     page = plain_page
     page.emulate_media(color_scheme="dark")
     page.goto(PATH)
-    assert page.get_by_text(BY_ERROR).is_hidden()
+    expect(page.get_by_text(BY_ERROR)).to_be_hidden()
     page.locator(".prices summary").first.focus()
     page.keyboard.press("Enter")
-    assert page.get_by_text(BY_ERROR).is_visible()
+    expect(page.get_by_text(BY_ERROR)).to_be_visible()
 
 
 def test_the_answer_comes_first_on_a_phone(page: Page, tuned_digits: list[Build]) -> None:

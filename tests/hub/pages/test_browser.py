@@ -43,9 +43,9 @@ def test_light_and_dark_follow_the_system_and_a_choice_is_kept(page: Page, db: N
     dark = background(page)
     assert light != dark
     page.get_by_role("button", name="Switch between light and dark").click()
-    assert background(page) == light
+    expect(page.locator("body")).to_have_css("background-color", light)
     page.reload()
-    assert background(page) == light
+    expect(page.locator("body")).to_have_css("background-color", light)
 
 
 def test_a_search_from_the_masthead_leads_to_a_model(page: Page, tuned: Tuned) -> None:
@@ -97,7 +97,7 @@ def test_a_model_is_imported_and_compared_with_its_origin(
 def test_progress_of_a_job_moves_without_a_reload(page: Page, galaxy: MLModel) -> None:
     job = Job.objects.get(kind=JobKind.INSPECT)
     page.goto(f"/jobs/{job.uuid}")
-    assert page.get_by_text("queued").is_visible()
+    expect(page.get_by_text("queued")).to_be_visible()
     ticket = job_claim(device_name=None, kinds=[JobKind.INSPECT], target=None)
     assert ticket is not None
     handle = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
@@ -110,16 +110,16 @@ def test_progress_of_a_job_moves_without_a_reload(page: Page, galaxy: MLModel) -
 def test_the_keyboard_reaches_the_content_first(page: Page, db: None) -> None:
     page.goto("/")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "content"
+    expect(page.locator("#content")).to_be_focused()
 
 
 def test_everything_works_without_javascript(plain_page: Page, tuned: Tuned, alice: User) -> None:
     page = plain_page
     sign_in(page, "alice")
     page.goto(f"{tuned.path}/builds")
-    assert page.get_by_text("1.25 times as fast").is_visible()
+    expect(page.get_by_text("1.25 times as fast")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("link", name="Sign in").wait_for()
 
@@ -133,16 +133,16 @@ def inspected(galaxy: MLModel) -> MLModel:
 
 def test_ways_to_use_a_model_are_chosen_by_keyboard(page: Page, inspected: MLModel) -> None:
     page.goto(ROOT)
-    assert page.get_by_text("hpcfair.load(").is_visible()
+    expect(page.get_by_text("hpcfair.load(")).to_be_visible()
     page.get_by_role("radio", name="Python").focus()
     page.keyboard.press("ArrowRight")
-    assert page.get_by_text("hpcfair load").is_visible()
+    expect(page.get_by_text("hpcfair load")).to_be_visible()
     page.keyboard.press("ArrowRight")
-    assert page.get_by_text("snapshot_download(").is_visible()
-    assert not page.get_by_text("hpcfair.load(").is_visible()
+    expect(page.get_by_text("snapshot_download(")).to_be_visible()
+    expect(page.get_by_text("hpcfair.load(")).to_be_hidden()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.get_by_text("git clone").is_visible()
+    expect(page.get_by_text("git clone")).to_be_visible()
 
 
 def test_code_is_copied_by_a_button(page: Page, inspected: MLModel) -> None:
@@ -159,10 +159,10 @@ def test_a_menu_opens_and_closes_by_keyboard(page: Page, galaxy: MLModel) -> Non
     menu.focus()
     page.keyboard.press("Enter")
     link = page.locator(".menu").get_by_role("link", name="main")
-    assert link.is_visible()
+    expect(link).to_be_visible()
     page.keyboard.press("Escape")
-    assert not link.is_visible()
-    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    expect(link).to_be_hidden()
+    expect(menu).to_be_focused()
 
 
 def test_a_like_counts_without_a_reload(page: Page, galaxy: MLModel, alice: User) -> None:
@@ -212,8 +212,8 @@ def test_a_citation_is_chosen_by_keyboard_and_copied(page: Page, record: MLModel
     panel = page.get_by_role("region", name="Citation and metadata")
     panel.get_by_role("radio", name="Text").focus()
     page.keyboard.press("ArrowRight")
-    assert panel.get_by_text("@misc{").is_visible()
-    assert not panel.get_by_text("cff-version").is_visible()
+    expect(panel.get_by_text("@misc{")).to_be_visible()
+    expect(panel.get_by_text("cff-version")).to_be_hidden()
     panel.get_by_role("button", name="Copy").locator("visible=true").click()
     panel.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").startswith("@misc{")
@@ -223,7 +223,7 @@ def test_the_panel_fits_on_a_phone(page: Page, record: MLModel) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/lab/galaxy-net/cite")
     page.get_by_text("Metadata in 16 formats").click()
-    assert page.get_by_role("link", name="RO-Crate 1.3").is_visible()
+    expect(page.get_by_role("link", name="RO-Crate 1.3")).to_be_visible()
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
@@ -247,4 +247,4 @@ def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
     assert {"/lab/galaxy-cnn/lineage", "/alice/small/lineage"} < reached
     page.get_by_role("link", name="alice/small, model").press("Enter")
     page.wait_for_url("**/alice/small/lineage")
-    assert page.locator(".here text").first.text_content() == "alice/small"
+    expect(page.locator(".here text").first).to_have_text("alice/small")

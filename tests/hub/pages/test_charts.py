@@ -29,10 +29,6 @@ def drawn(page: Page, name: str) -> None:
     page.locator(f'[data-chart="{name}"][data-drawn] [data-plot] svg').wait_for()
 
 
-def shapes(page: Page, name: str) -> int:
-    return page.locator(f'[data-chart="{name}"] [data-plot] svg path').count()
-
-
 def test_a_chart_is_walked_by_keyboard(page: Page, tuned: Tuned) -> None:
     page.goto(f"/jobs/{tuned.job.uuid}")
     drawn(page, "course")
@@ -72,6 +68,7 @@ def test_a_mark_is_chosen_by_keyboard(page: Page, tuned: Tuned) -> None:
     page.locator("#course-plot").focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
+    page.wait_for_function("window.chosen.length")
     assert page.evaluate("window.chosen") == [str(build.uuid)]
 
 
@@ -111,22 +108,23 @@ def test_a_live_chart_keeps_focus_and_an_open_table(page: Page, tuned: Tuned) ->
     drawn(page, "course")
     page.get_by_text("As a table").click()
     page.locator("#course-plot").focus()
-    before = shapes(page, "course")
+    shapes = page.locator('[data-chart="course"] [data-plot] svg path')
+    before = shapes.count()
     times = {"used_s": 41.0, "budget_s": 120.0}
     words = {"phase": "search", "done": 1, "total": None, "message": "onnxruntime threads=half"}
     job_progress(**handle, **words, **times)
     trial_add(**handle, trial=shopfloor.trial(1, "half", ratio_low=0.79, ratio_high=0.81))
     page.get_by_role("cell", name="threads=half").wait_for()
     page.get_by_text("onnxruntime with threads half").wait_for()
-    assert shapes(page, "course") > before
-    assert page.evaluate("document.activeElement.id") == "course-plot"
+    expect(shapes.nth(before)).to_be_attached()
+    expect(page.locator("#course-plot")).to_be_focused()
     expect(page.locator("#job-announcement")).to_contain_text("Best so far: 1.25 times as fast")
 
 
 def test_without_scripts_the_table_is_there(plain_page: Page, tuned: Tuned) -> None:
     plain_page.goto(f"/jobs/{tuned.job.uuid}")
-    assert plain_page.get_by_role("cell", name="it fell over").is_visible()
-    assert not plain_page.locator("#course-plot").is_visible()
+    expect(plain_page.get_by_role("cell", name="it fell over")).to_be_visible()
+    expect(plain_page.locator("#course-plot")).to_be_hidden()
 
 
 def test_charts_fit_on_a_phone(page: Page, tuned: Tuned) -> None:

@@ -1,5 +1,7 @@
 """Comparing builds in a browser: questions with planted answers, and the clicks that they take."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -96,11 +98,11 @@ def test_without_scripts_a_build_is_a_link_and_the_form_works(
     page = plain_page
     page.goto("/alice/digits/builds")
     page.locator(f'[data-compare="{builds[0].uuid}"]').click()
-    assert page.url.endswith(f"/compare?build={builds[0].uuid}")
+    expect(page).to_have_url(re.compile(f"/compare\\?build={builds[0].uuid}$"))
     page.get_by_label("Models, separated by commas").fill("alice/digits")
     page.get_by_role("button", name="Compare").click()
-    assert page.get_by_role("heading", name="Where the builds differ").is_visible()
-    assert page.get_by_role("cell", name="onnxruntime int8").first.is_visible()
+    expect(page.get_by_role("heading", name="Where the builds differ")).to_be_visible()
+    expect(page.get_by_role("cell", name="onnxruntime int8").first).to_be_visible()
 
 
 def test_question_18_what_changed_between_two_revisions_by_group(page: Page, alice: User) -> None:

@@ -69,7 +69,7 @@ def test_tables_keep_their_scroll_positions(page: Page, floor: Floor) -> None:
     Device.objects.update(reason="new disk", state=DeviceState.MAINTENANCE)
     expect(page.locator("#fleet-state")).to_contain_text("new disk")
     expect(page.locator("[data-old]")).to_have_count(0)
-    assert box.evaluate("box => box.scrollLeft") == 40
+    expect(box).to_have_js_property("scrollLeft", 40)
 
 
 def test_without_scripts_the_page_is_complete(plain_page: Page, floor: Floor) -> None:
