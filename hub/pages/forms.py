@@ -53,6 +53,13 @@ class _ManyFiles(forms.FileField):
         return [super(_ManyFiles, self).clean(file, initial) for file in files if file]
 
 
+class TuneForm(forms.Form):
+    """A search: on which target, or on all, and of how many seconds, or as many as the hub's."""
+
+    target = forms.CharField(required=False, max_length=64)
+    budget_s = forms.FloatField(required=False)
+
+
 class UploadForm(forms.Form):
     """Files, card, license and message of one commit.
 

@@ -15,7 +15,7 @@ from hub.pages.modelimport import ImportPanel, import_panel
 from hub.pages.progress import summary_of
 from hub.pages.speedpanel import SpeedPanel, speed_panel
 from hub.pages.targetchoice import keep_choice
-from hub.pages.throughputpanel import throughput_panel
+from hub.pages.throughputpanel import throughput_panel, unmeasured_panel
 from hub.pages.ways import ways_of
 from registry.fair.description import Description
 from registry.selectors.fair.description import describe
@@ -49,16 +49,19 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     is_model = mlmodel.kind == RepositoryKind.MODEL
     is_offered = is_model and graph is not None and context["not_runnable"] is None
     panel = speed_panel(request, revision, graph, name) if is_offered else None
-    throughput = None
+    throughput = unmeasured = None
     generation: list[BuildGeneration] = []
     if panel and panel.comparison:
         generation = generation_of(graph, panel.comparison)
-        throughput = throughput_panel(mlmodel, graph, name, panel.comparison.target.slug)
+        place = (mlmodel, graph, name, panel.comparison.target.slug)
+        throughput = throughput_panel(*place)
+        unmeasured = unmeasured_panel(*place) if throughput is None else None
     readme = markdown.render(readme_of(revision))
     context |= {
         "description": description,
         "panel": panel,
         "throughput": throughput,
+        "unmeasured": unmeasured,
         "generation": generation,
         "ways": ways_of(mlmodel, settings.HUB_URL, name),
         "readme": readme,

@@ -16,7 +16,7 @@ from hub.pages.frame import frame, repository_page
 from hub.pages.progress import inspection_of, summary_of
 from hub.pages.views import page, signed_in
 from hub.pages.ways import is_closed
-from registry.errors import RegistryError
+from registry.errors import Invalid, RegistryError
 from registry.scenarios import Scenario
 from registry.selectors.access import readable_records, require
 from registry.selectors.people.account import namespaces_of
@@ -95,9 +95,19 @@ def like(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_POST
 def tune(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Queue a tune job for each enabled target."""
+    """Queue a tune job for each enabled target, or for the one of the form."""
     revision = revision_get(mlmodel, request.POST.get("revision") or None)
-    slugs = [job.target.slug for job in plan(actor=request.user, revision=revision) if job.target]
+    form = forms.TuneForm(request.POST)
+    if not form.is_valid():
+        raise Invalid("invalid_request", "A search has a target, and a number of seconds.")
+    target, budget_s = form.cleaned_data["target"], form.cleaned_data["budget_s"]
+    jobs = plan(
+        actor=request.user,
+        revision=revision,
+        targets=[target] if target else None,
+        parameters={} if budget_s is None else {"budget_s": budget_s},
+    )
+    slugs = [job.target.slug for job in jobs if job.target]
     messages.success(request, f"Queued for {', '.join(slugs)}.")
     return redirect(address(mlmodel, "jobs"))
 

@@ -121,6 +121,17 @@ def reproduce(
     return [Snippet("Terminal", "sh", _lines(*lines, shlex.join(words)))]
 
 
+def tune(
+    hub_url: str, name: str, *, target: str, budget_s: float, revision: str = ""
+) -> list[Snippet]:
+    """Search for builds on a target for ``budget_s`` seconds, for those who may write to the model;
+    the other arguments are those of :func:`load`."""
+    words = ["hpcfair", "tune", name, "--target", target, "--budget", f"{budget_s:.0f}s"]
+    words += ["--revision", revision] if revision else []
+    lines = setup(hub_url, PLAIN_RUNTIME, sign_in=True)
+    return [Snippet("Terminal", "sh", _lines(*lines, shlex.join(words)))]
+
+
 def measure_again(
     hub_url: str, record_id: str, *, runtime: str = PLAIN_RUNTIME, sign_in: bool = False
 ) -> list[Snippet]:

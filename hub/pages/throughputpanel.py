@@ -12,7 +12,11 @@ from hub.pages.snippets import Snippet
 from hub.pages.ways import is_closed
 from registry.scenarios import Scenario
 from registry.selectors.results.speed import InputShape, batch_of
-from registry.selectors.results.throughput import throughput_of
+from registry.selectors.results.throughput import (
+    UnmeasuredThroughput,
+    throughput_of,
+    unmeasured_throughput,
+)
 from registry.states import Verdict
 from registry.tables import Build, Graph, MLModel, Record
 
@@ -54,6 +58,18 @@ class ThroughputPanel:
     chart: Chart | None
 
 
+@dataclass(frozen=True, slots=True)
+class UnmeasuredPanel:
+    """What is shown in place of a :class:`ThroughputPanel`.
+
+    Attributes:
+        snippets: The command that searches again; empty if no search can measure it.
+    """
+
+    unmeasured: UnmeasuredThroughput
+    snippets: list[Snippet]
+
+
 def throughput_panel(
     mlmodel: MLModel, graph: Graph, revision_name: str, target: str
 ) -> ThroughputPanel | None:
@@ -93,6 +109,26 @@ def throughput_panel(
         unproved=[_unproved(record) for record in throughput.unproved],
         chart=throughput_by_batch(throughput.points),
     )
+
+
+def unmeasured_panel(
+    mlmodel: MLModel, graph: Graph, revision_name: str, target: str
+) -> UnmeasuredPanel | None:
+    """Why :func:`throughput_panel` is ``None``, with the next step; ``None`` before the end of a
+    search."""
+    unmeasured = unmeasured_throughput(graph, target)
+    if unmeasured is None:
+        return None
+    again: list[Snippet] = []
+    if unmeasured.budget_s is not None:
+        again = snippets.tune(
+            settings.HUB_URL,
+            mlmodel.full_name,
+            target=target,
+            budget_s=unmeasured.budget_s,
+            revision=revision_name,
+        )
+    return UnmeasuredPanel(unmeasured, again)
 
 
 def _default_per_second(build: Build) -> str:

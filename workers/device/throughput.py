@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from hpcfair.scenarios import OFFLINE
@@ -19,8 +20,9 @@ from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 
 #: Seconds of a search from which the throughput is measured as well.
-_FROM_S = 30.0
-_MAX_NOTE = 500
+THROUGHPUT_FROM_S = 30.0
+#: Longest reason, in characters: a note of a job has at most 500.
+_MAX_REASON = 400
 
 
 def publish_throughput(
@@ -35,22 +37,29 @@ def publish_throughput(
 ) -> dict[str, Any]:
     """Measure the throughput of a search's builds and publish the fastest ones.
 
-    The builds' files must exist. A failure is written into the job's log: the search is published
+    The builds' files must exist. A failure is no failure of the job: the search is published
     already. Returns the job's ``summary``, and in ``offline`` what was measured, in a few words;
-    only the summary after a brief search or a repetition.
+    or else in ``offline_unmeasured`` the ``reason``, which is also written into the job's log, and
+    ``budget_s``, the seconds of a search that may measure it, or ``None`` if none can. Only the
+    summary after a repetition.
 
     Raises LeaseLost, Cancelled: see :class:`~workers.device.ports.Hub`.
     """
     search_s = search_seconds(hub.ticket)
-    if search_s < _FROM_S or "repeats" in hub.ticket.parameters:
+    if "repeats" in hub.ticket.parameters:
         return summary
+    if search_s < THROUGHPUT_FROM_S:
+        reason = f"a search of {search_s:.0f} s is too short for it"
+        return summary | _unmeasured(hub, reason, THROUGHPUT_FROM_S)
     try:
         offline = measure_offline(
             search, backends, device, result, OFFLINE_SHARE * search_s, progress=hub.progress
         )
-    except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
-        hub.write("note", message=f"offline: {error}"[:_MAX_NOTE])
-        return summary
+    except NotMeasured as error:
+        needed_s = None if error.needed_s is None else error.needed_s / OFFLINE_SHARE
+        return summary | _unmeasured(hub, str(error), needed_s)
+    except (ReferenceFailed, InfrastructureFailed) as error:
+        return summary | _unmeasured(hub, str(error), search_s)
     _publish(hub, here, search, search_key, device, result, offline)
     measurements = [each.confirmed for each in offline.configurations]
     gains = [
@@ -59,6 +68,17 @@ def publish_throughput(
         if each.measurement.verdict == "faster"
     ]
     return {**summary, "offline": ", ".join(gains) or "the defaults are best"}
+
+
+def _unmeasured(hub: Hub, reason: str, budget_s: float | None) -> dict[str, Any]:
+    """Write into the job's log why there is no throughput, with the next step; returns the same for
+    the job's result."""
+    reason, then = reason[:_MAX_REASON], ""
+    if budget_s is not None:
+        budget_s = float(ceil(budget_s))
+        then = f"; search again (`hpcfair tune --budget {budget_s:.0f}s`)"
+    hub.write("note", message=f"The throughput is not measured: {reason}{then}")
+    return {"offline_unmeasured": {"reason": reason, "budget_s": budget_s}}
 
 
 def _publish(

@@ -1,16 +1,18 @@
 """The files that a machine should load: of a build, or of the published network."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hpcfair.choice import LoadRequest
 from hpcfair.formats import COMPANIONS
 from registry.errors import NotFound
+from registry.scenarios import Scenario
 from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
 from registry.selectors.results.conversion import conversion_files
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.runnable import NotRunnable, not_runnable
+from registry.selectors.results.throughput import unmeasured_throughput
 from registry.tables import BuildFile, ConversionFile, File, Graph, Revision
 
 
@@ -41,6 +43,8 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     if graph is None:
         raise _not_loadable(revision, not_runnable(revision))
     choice = best_build(revision, request)
+    if request.scenario == Scenario.OFFLINE:
+        choice = _with_doubt(choice, graph, revision.mlmodel.full_name)
     if choice.build is not None:
         files = list(choice.build.files.all())
         return Resolution(revision, graph, choice, files, choice.build.entry_point)
@@ -51,6 +55,22 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     if not plain:
         plain = list(conversion_files(revision))
     return Resolution(revision, graph, choice, plain, graph.path)
+
+
+def _with_doubt(choice: BuildChoice, graph: Graph, mlmodel: str) -> BuildChoice:
+    """A choice for many samples that says, if its build is not one of them, why none is measured,
+    and the next step."""
+    build = choice.build
+    if build is None or build.scenario == Scenario.OFFLINE:
+        return choice
+    unmeasured = unmeasured_throughput(graph, build.target.slug)
+    if unmeasured is None:
+        return choice
+    reason = f"{choice.reason} {unmeasured.reason}"
+    if unmeasured.budget_s is not None:
+        options = f"--target {unmeasured.target} --budget {unmeasured.budget_s:.0f}s"
+        reason += f" Search again: hpcfair tune {mlmodel} {options}"
+    return replace(choice, reason=reason)
 
 
 def companions_of(revision: Revision) -> list[File]:

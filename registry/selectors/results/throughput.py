@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from django.conf import settings
+
 from registry.scenarios import Scenario
 from registry.selectors.results.best import facts_of
 from registry.selectors.results.speed import InputShape, offers_of
-from registry.states import RecordKind, ToleranceClass, Verdict
-from registry.tables import Build, Graph, Record
+from registry.selectors.work.job import longest_search_s
+from registry.states import JobState, RecordKind, ToleranceClass, Verdict
+from registry.tables import Build, Graph, Job, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,23 @@ class Throughput:
         return self.offers[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class UnmeasuredThroughput:
+    """Why the newest search of a network on a target published no throughput.
+
+    Attributes:
+        job: UUID of the search.
+        target: Slug.
+        reason: In one sentence.
+        budget_s: Seconds of a search that may measure it; ``None`` if none that the hub allows can.
+    """
+
+    job: str
+    target: str
+    reason: str
+    budget_s: float | None
+
+
 def throughput_of(graph: Graph, target: str) -> Throughput | None:
     """The throughput of a network on a target (slug); ``None`` if it is not measured there."""
     rows = Build.objects.filter(
@@ -78,6 +98,38 @@ def throughput_of(graph: Graph, target: str) -> Throughput | None:
         tuple(InputShape.from_json(each) for each in inputs or ()),
         _unproved(default),
     )
+
+
+def unmeasured_throughput(graph: Graph, target: str) -> UnmeasuredThroughput | None:
+    """Why :func:`throughput_of` is ``None``; ``None`` if no search on the target (slug) has ended,
+    or if it measured the throughput."""
+    jobs = Job.objects.filter(
+        builds__graph=graph,
+        builds__scenario=Scenario.SINGLE_STREAM,
+        builds__is_baseline=True,
+        builds__withdrawn_at=None,
+        target__slug=target,
+        state=JobState.SUCCEEDED,
+    )
+    row = jobs.values_list("uuid", "result").first()
+    if row is None or "offline" in row[1]:
+        return None
+    job, result = row
+    # A search by an older version of the hub states nothing.
+    reason = "the search does not state why; a new one will"
+    budget_s: float | None = settings.TUNE_BUDGET_S
+    match result.get("offline_unmeasured"):
+        case {"reason": str(stated), "budget_s": (None | int() | float()) as needed_s}:
+            reason, budget_s = stated, needed_s
+    longest_s = longest_search_s()
+    if budget_s is not None and budget_s > longest_s:
+        reason = (
+            f"{reason}; a search of {budget_s:.0f} s may measure it, and this hub allows at most "
+            f"{longest_s:.0f} s"
+        )
+        budget_s = None
+    reason = f"The throughput of many samples is not measured on {target}: {reason.rstrip('.')}."
+    return UnmeasuredThroughput(str(job), target, reason, budget_s)
 
 
 def _unproved(default: Build) -> list[Record]:

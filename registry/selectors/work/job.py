@@ -114,6 +114,11 @@ def best_trials(jobs: Iterable[Job]) -> dict[int, Trial]:
     return {keys[trial.pk]: trial for trial in rows_of_best}
 
 
+def longest_search_s() -> float:
+    """Most seconds that a tune job may ask for."""
+    return 6.0 * settings.TUNE_BUDGET_S
+
+
 def job_version(job: Job) -> str:
     """Changes when the job's state, trials, log or reproductions do."""
     counts = (

@@ -30,6 +30,7 @@ from registry import dispatch
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.access import Actor, person, require, require_scope
 from registry.selectors.results.graph import graph_of
+from registry.selectors.work.job import longest_search_s
 from registry.services.audit import audit
 from registry.services.work.flow import flow_assign, flow_columns, flow_wake
 from registry.services.work.lease import delay_columns, note, transition
@@ -205,8 +206,9 @@ def _check_submission(
         if target or parameters:
             raise Invalid("invalid_target", f"A {kind.value!r} job takes no target or parameters.")
         return
-    tuning_s, schedules_s = 6 * settings.TUNE_BUDGET_S, 2 * settings.SCHEDULE_S
-    check_search(parameters, longest_s=schedules_s if kind == JobKind.SCHEDULE else tuning_s)
+    is_of_schedules = kind == JobKind.SCHEDULE
+    longest_s = 2 * settings.SCHEDULE_S if is_of_schedules else longest_search_s()
+    check_search(parameters, longest_s=longest_s)
     if target is None or not target.enabled:
         raise Invalid(
             "invalid_target",

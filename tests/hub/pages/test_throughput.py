@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from registry.errors import Invalid
-from registry.tables import Build, MLModel, Record
+from registry.tables import Build, Job, MLModel, Record, User
 from tests.hub.pages.test_reading import text
 from tests.hub.pages.tuning import floor_of, publish, publish_offline
 
@@ -85,9 +85,69 @@ def test_the_program_for_many_samples_is_of_single_rows(client: Client, digits: 
     assert "np.zeros((1, 3), np.float32)" in program[: program.index("</details>")]
 
 
-@pytest.mark.usefixtures("tuned_digits")
-def test_without_a_measurement_nothing_is_shown(client: Client) -> None:
+def unmeasured(reason: str, budget_s: float | None) -> dict[str, object]:
+    return {"offline_unmeasured": {"reason": reason, "budget_s": budget_s}}
+
+
+@pytest.mark.parametrize(
+    ("result", "why", "command"),
+    [
+        (
+            unmeasured("40 s do not suffice to prove a gain", 80.0),
+            "40 s do not suffice to prove a gain.",
+            "hpcfair tune alice/digits --target x86-64-avx512 --budget 80s",
+        ),
+        (unmeasured("this device computes one sample at a time", None), "at a time.", ""),
+        (
+            unmeasured("40 s do not suffice to prove a gain", 5000.0),
+            "a search of 5000 s may measure it, and this hub allows at most 240 s.",
+            "",
+        ),
+        # Of an older version.
+        ({}, "the search does not state why", "--target x86-64-avx512 --budget 40s"),
+        ({"offline_unmeasured": "no"}, "the search does not state why", "--budget 40s"),
+        ({"offline": "the defaults are best"}, "", ""),
+    ],
+)
+def test_without_a_measurement_the_page_says_why_and_what_to_do(
+    client: Client,
+    digits: MLModel,
+    settings: Any,
+    result: dict[str, object],
+    why: str,
+    command: str,
+) -> None:
+    settings.TUNE_BUDGET_S = 40
+    publish(floor_of(digits), half={"ratio": 0.5}, result=result)
+    page = text(client, PATH)
+    assert ("The throughput of many samples is not measured on x86-64-avx512: " in page) == bool(
+        why
+    )
+    assert why in page
+    assert ("hpcfair tune" in page) == bool(command)
+    assert command in page
+    reason = resolved(client, scenario="offline")["reason"]
+    assert why in reason
+    assert command in reason
+    assert "not measured on" not in resolved(client)["reason"]
+
+
+def test_who_may_write_to_the_model_searches_again_on_its_page(
+    client: Client, digits: MLModel, alice: User
+) -> None:
+    floor = floor_of(digits)
     assert "Offline throughput" not in text(client, PATH)
+    publish(floor, half={"ratio": 0.5}, result=unmeasured("it was too short", 60.0))
+    button = "Search for 60 s on x86-64-avx512</button>"
+    assert button not in text(client, PATH)
+    client.force_login(alice)
+    assert button in text(client, PATH)
+    answer = client.post(f"{PATH}/tune", {"target": floor.target.slug, "budget_s": "60"})
+    assert answer.status_code == 302
+    job = Job.objects.latest("id")
+    assert (job.kind, job.target, job.parameters) == ("tune", floor.target, {"budget_s": 60.0})
+    wrong = client.post(f"{PATH}/tune", {"target": floor.target.slug, "budget_s": "long"})
+    assert wrong.status_code == 400
 
 
 def test_the_scenario_decides_which_build_is_loaded(client: Client, measured: list[Build]) -> None:

@@ -10,8 +10,11 @@ from tests.factories import make_mlmodel, tiny_onnx
 from tests.registry import shopfloor
 
 
-def publish(floor: shopfloor.Floor, **builds: dict[str, object]) -> list[Build]:
-    """Builds on the target of ``floor``: the default, and one for each of ``builds``."""
+def publish(
+    floor: shopfloor.Floor, *, result: dict[str, object] | None = None, **builds: dict[str, object]
+) -> list[Build]:
+    """Builds on the target of ``floor``: the default, and one for each of ``builds``; ``result`` is
+    that of the search."""
     floor.tune()
     held = job_claim(device_name=floor.device.name, kinds=[JobKind.TUNE], target=floor.target.slug)
     assert held is not None
@@ -24,7 +27,7 @@ def publish(floor: shopfloor.Floor, **builds: dict[str, object]) -> list[Build]:
         record = record_add(**handle, document=document)
         columns.append(shopfloor.build(record.pk, threads, **more))
     made = builds_publish(**handle, builds=columns)
-    job_succeed(**handle, result={})
+    job_succeed(**handle, result=result or {})
     return made
 
 

@@ -26,7 +26,7 @@ def brief(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return available(here.spec, names or ["onnxruntime"], forms)
 
     monkeypatch.setattr(tune, "backends_of", served)
-    monkeypatch.setattr(throughput, "_FROM_S", 1.0)
+    monkeypatch.setattr(throughput, "THROUGHPUT_FROM_S", 1.0)
     monkeypatch.setattr(throughput, "OFFLINE_SHARE", 10.0)
     monkeypatch.setattr(configuration, "_FEWEST_PROCESSES", 1)
     monkeypatch.setattr(configuration, "_MOST_PROCESSES", 1)

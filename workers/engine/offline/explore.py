@@ -89,11 +89,10 @@ def measure_offline(
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     sample_s = result.baseline.measurement.candidate_p50_ns / 1e9
-    if _LEAST_SIDES * least_queries_s(sample_s) > seconds:
-        raise NotMeasured(
-            f"the throughput is not measured: with {sample_s:.2g} s a sample it would take more "
-            f"than the {seconds:.0f} s there are; search for longer (`hpcfair tune --budget`)"
-        )
+    rounds_s = _LEAST_SIDES * least_queries_s(sample_s)
+    if rounds_s > seconds:
+        reason = f"with {sample_s:.2g} s a sample, {seconds:.0f} s do not suffice to prove a gain"
+        raise NotMeasured(reason, rounds_s / (1 - _SCREENED))
     progress("offline", 0, None, "running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
         subjects = subjects_of(result, backends)
@@ -178,10 +177,8 @@ class _Explorer:
             measured = self._best(baseline, short, seconds, number)
             measurements += [measured] if measured else []
         if refused and not measurements:
-            raise NotMeasured(
-                f"the throughput is not measured: the {self._seconds:.0f} s there are do not "
-                "suffice to prove a gain; search for longer (`hpcfair tune --budget`)"
-            )
+            reason = f"{self._seconds:.0f} s do not suffice to prove a gain"
+            raise NotMeasured(reason, 2 * self._seconds)
         again = self._measured(baseline, baseline, len(by_class) + 1, again_s)
         if again is None:
             raise NotMeasured("the defaults give other outputs in batches")

@@ -132,6 +132,27 @@ def test_the_time_is_kept_to_however_long_queries_and_compilation_take(
     assert device.clock.monotonic() - started_s <= 1.2 * seconds
 
 
+@pytest.mark.parametrize("open_s", [0.0, 4.0])
+@pytest.mark.parametrize("sample_s", [0.1, 1.0])
+def test_the_time_that_is_stated_to_be_needed_suffices_soon(
+    device: QueryDevice, result: SearchResult, sample_s: float, open_s: float
+) -> None:
+    measurement = replace(result.baseline.measurement, candidate_p50_ns=round(1e9 * sample_s))
+    result = replace(result, baseline=replace(result.baseline, measurement=measurement))
+    device.per_s = {"baseline": 1 / sample_s, "one": 1 / sample_s, "streams": 1.5 / sample_s}
+    device.open_s = open_s
+    with pytest.raises(NotMeasured) as first:
+        measured(device, result, 15.0)
+    needed_s = [first.value.needed_s or 0.0]
+    for _ in range(3):
+        with suppress(NotMeasured):
+            exact = measured(device, result, needed_s[-1]).configurations[0]
+            break
+        needed_s.append(2 * needed_s[-1])
+    assert needed_s[0] >= 30.0
+    assert exact.confirmed.measurement.verdict == "faster"
+
+
 def test_the_second_build_of_a_backend_comes_after_other_backends(result: SearchResult) -> None:
     exact = next(each for each in result.confirmed_results if each.build.tolerance == "exact")
     second = replace(exact, trial=replace(exact.trial, candidate=Candidate("fake", {"second": 1})))
