@@ -56,7 +56,7 @@ CALLED_BY_OTHERS = {
     "workers/backends/*": "graph_optimization_level log_severity_level optimized_model_filepath"
     " enable_profiling profile_file_prefix get_next smooth_quant_alphas profiling_verbosity"
     " builder_optimization_level report_layer_time visit_* _check_for_unsupported_ops"
-    " calibrate_tensors_range",
+    " calibrate_tensors_range enable_cpu_mem_arena",
     "benchmarks/compile_profile.py": "run_before_pass run_after_pass",
     # PyTorch's modules
     "benchmarks/exports/*": "forward",

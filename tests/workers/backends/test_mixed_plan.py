@@ -11,7 +11,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.mixed.plan import StudiedLayer, choose, predicted_error, predicted_seconds
-from workers.backends.mixed.sensitivity import rounded_weight, sensitivities
+from workers.backends.mixed.segments import cut, segment_model
+from workers.backends.mixed.sensitivity import sensitivities
+from workers.backends.mixed.switches import SwitchableModel, rounded_weight
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 
@@ -109,9 +111,91 @@ def test_neighbours_are_grouped_where_single_runs_take_too_long(tmp_path: Path) 
     onnx.save(chain([rng.standard_normal((16, 16), np.float32) for _ in range(6)]), path)
     names = [f"m{number}" for number in range(6)]
     rows = {"x": rng.standard_normal((2, 16), np.float32)}
-    groups = sensitivities(path, names, 40_000_000_000, rows)
+    groups = sensitivities(path, names, 28_000_000_000, rows)
     assert [each.nodes for each in groups] == [("m0", "m1"), ("m2", "m3"), ("m4", "m5")]
     alone = sensitivities(path, names, 1000, rows)
     for number, group in enumerate(groups):
         own = [each.error for each in alone[2 * number : 2 * number + 2]]
         assert group.error == pytest.approx(float(np.linalg.norm(own)), rel=0.5)
+
+
+def residual(blocks: int) -> onnx.ModelProto:
+    """Blocks ``x + (relu(x a) b)`` of layers ``a0``, ``b0``, ``a1`` ..., the later ones smaller."""
+    rng = np.random.default_rng(3)
+    nodes, constants, value = [], [], "x"
+    for number in range(blocks):
+        for kind in "ab":
+            weight = rng.standard_normal((16, 16), np.float32) / (4 + number)
+            constants.append(numpy_helper.from_array(weight, f"w{kind}{number}"))
+        nodes += [
+            helper.make_node("MatMul", [value, f"wa{number}"], [f"p{number}"], f"a{number}"),
+            helper.make_node("Relu", [f"p{number}"], [f"r{number}"]),
+            helper.make_node("MatMul", [f"r{number}", f"wb{number}"], [f"q{number}"], f"b{number}"),
+            helper.make_node("Add", [value, f"q{number}"], [f"s{number}"]),
+        ]
+        value = f"s{number}"
+    x, y = (helper.make_tensor_value_info(name, 1, ["N", 16]) for name in ("x", value))
+    graph = helper.make_graph(nodes, "residual", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_segments_end_behind_blocks_and_compute_what_the_graph_computes() -> None:
+    model = residual(6)
+    layers = [at for at, node in enumerate(model.graph.node) if node.op_type == "MatMul"]
+    segments = cut(model.graph, layers, 4)
+    assert len(segments) == 4
+    # Within a block two tensors cross.
+    assert [segment.outputs for segment in segments[:-1]] == [
+        (model.graph.node[segment.stop - 1].output[0],) for segment in segments[:-1]
+    ]
+    x = np.random.default_rng(0).standard_normal((3, 16), np.float32)
+    values = {"x": x}
+    for segment in segments:
+        data = segment_model(model, segment, values).SerializeToString()
+        part = ort.InferenceSession(data, providers=["CPUExecutionProvider"])
+        feed = {name: values[name] for name in segment.inputs}
+        values |= dict(zip(segment.outputs, part.run(segment.outputs, feed), strict=True))
+    whole = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert np.allclose(values["s5"], whole.run(None, {"x": x})[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_every_segment_has_layers(count: int) -> None:
+    model = residual(6)
+    layers = [at for at, node in enumerate(model.graph.node) if node.op_type == "MatMul"]
+    segments = cut(model.graph, layers, count)
+    assert 1 <= len(segments) <= count
+    assert [segment.stop for segment in segments[:-1]] == [each.start for each in segments[1:]]
+    assert (segments[0].start, segments[-1].stop) == (0, len(model.graph.node))
+    for segment in segments:
+        assert any(segment.start <= at < segment.stop for at in layers)
+
+
+@pytest.mark.parametrize(("macs", "tolerance"), [(1000, 1.001), (5_400_000_000, 2.0)])
+def test_errors_by_segments_are_those_of_the_whole_network(
+    macs: int, tolerance: float, tmp_path: Path
+) -> None:
+    """Exactly so with a segment per layer, and approximately with segments of several layers."""
+    model = residual(10)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    x = np.random.default_rng(4).standard_normal((4, 16), np.float32)
+    at = {node.name: number for number, node in enumerate(model.graph.node) if node.name}
+    measured = sensitivities(path, list(at), macs, {"x": x})
+    read = [model.graph.node[number].input[0] for number in at.values()]
+    watched = onnx.ModelProto.FromString(model.SerializeToString())
+    watched.graph.output.extend(onnx.ValueInfoProto(name=name) for name in read if name != "x")
+    session = ort.InferenceSession(watched.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_outputs()]
+    values = {"x": x} | dict(zip(names, session.run(names, {"x": x}), strict=True))
+    ranges = {name: (float(values[name].min()), float(values[name].max())) for name in read}
+    switchable = SwitchableModel(model, [[number] for number in at.values()], ranges)
+    exact = values["s9"]
+    ratios = []
+    for number, each in enumerate(measured):
+        error = np.subtract(switchable.run(["s9"], {"x": x}, number)[0], exact)
+        error = (error - error.mean(axis=0)) * np.sqrt(4 / 3)
+        ratios.append(each.error / (np.linalg.norm(error) / np.linalg.norm(exact)))
+    assert [each.nodes for each in measured] == [(name,) for name in at]
+    assert np.median(ratios) == pytest.approx(1, rel=0.2)
+    assert all(1 / tolerance < ratio < tolerance for ratio in ratios), ratios
