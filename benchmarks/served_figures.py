@@ -46,3 +46,9 @@ def best_within(result: SearchResult, accepted: Accepted) -> ConfirmedResult:
         if each.output_check.deviation.relative_l2 <= accepted.error
     ]
     return best_result(replace(result, confirmed_results=tuple(near)), accepted.tolerance, floor)
+
+
+def speedup_of(confirmed: ConfirmedResult) -> dict[str, float]:
+    """How many times as fast as the baseline a build is, with its interval, for results."""
+    ratio = confirmed.measurement.ratio
+    return {"speedup": 1 / ratio.value, "low": 1 / ratio.high, "high": 1 / ratio.low}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.report import say
+from benchmarks.served_figures import speedup_of
 from hpcfair.precisions import TOLERANCES
 from workers.engine.clock import Clock
 from workers.engine.confirmation import ConfirmedResult
@@ -55,15 +56,10 @@ def offline_build(
     proved = [each for each in exact if each.measurement.verdict == "faster"]
     best = proved[0] if proved else offline.baseline.confirmed
     measured = best.measurement
-    ratio = {
-        "speedup": 1 / measured.ratio.value,
-        "low": 1 / measured.ratio.high,
-        "high": 1 / measured.ratio.low,
-    }
     return {
         **best.trial.candidate.as_dict(),
         # The defaults have ratio 1; their own measurement shows the noise.
-        **(ratio if proved else _DEFAULTS),
+        **(speedup_of(best) if proved else _DEFAULTS),
         "verdict": measured.verdict,
         "tolerance": best.build.tolerance,
         "candidate_ms": measured.candidate_p50_ns / 1e6,
@@ -80,9 +76,7 @@ def _not_proved(confirmed: ConfirmedResult) -> dict[str, Any]:
     measured = confirmed.measurement
     return {
         **confirmed.trial.candidate.as_dict(),
-        "speedup": 1 / measured.ratio.value,
-        "low": 1 / measured.ratio.high,
-        "high": 1 / measured.ratio.low,
+        **speedup_of(confirmed),
         "verdict": measured.verdict,
         "rounds": len(measured.blocks),
         "sweep": measured.protocol["sweep"],

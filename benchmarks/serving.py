@@ -13,7 +13,7 @@ from benchmarks.calm import undisturbed, wait
 from benchmarks.networks import backends_for
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
-from benchmarks.served_figures import CLASSES, best_within
+from benchmarks.served_figures import CLASSES, best_within, speedup_of
 from benchmarks.served_offline import OFFLINE, offline_build
 from workers.backends.normalform import NORMALISER
 from workers.backends.openbatch import BATCH_OPENER
@@ -213,17 +213,16 @@ def _served(
                 fallen = _described(result.baseline) | {"failed": _described(best)}
                 measured[identity] = fallen | {"speedup": 1.0, "low": 1.0, "high": 1.0}
             else:
-                measured[identity] = _described(again) | {"search_ratio": best.trial.ratio}
+                # The builds of all classes were compared by what the search confirmed.
+                choice = {"search_ratio": best.trial.ratio, "confirmed": speedup_of(best)}
+                measured[identity] = _described(again) | choice
     return {name: measured[best.trial.candidate.sha256] for name, best in chosen.items()}
 
 
 def _described(confirmed: ConfirmedResult) -> dict[str, Any]:
-    ratio = confirmed.measurement.ratio
     return {
         **confirmed.trial.candidate.as_dict(),
-        "speedup": 1 / ratio.value,
-        "low": 1 / ratio.high,
-        "high": 1 / ratio.low,
+        **speedup_of(confirmed),
         "verdict": confirmed.measurement.verdict,
         "tolerance": confirmed.build.tolerance,
         "candidate_ms": confirmed.measurement.candidate_p50_ns / 1e6,

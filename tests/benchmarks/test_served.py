@@ -61,6 +61,9 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     # Nothing computes in bfloat16 here, and who accepts it accepts what is exact.
     assert bf16 == bf16_hub == exact
     assert int8["speedup"] > exact["speedup"]
+    # The choice was among all accepted builds, by the search's own confirmation.
+    assert int8["confirmed"]["speedup"] >= exact["confirmed"]["speedup"] > 1
+    assert int8["confirmed"]["speedup"] != int8["speedup"]
     assert close["deviation"]["relative_l2"] <= 0.01
     # Trials whose baseline was off its level teach nothing.
     assert 0 < len(setup.experience) <= found["trials"]
