@@ -179,6 +179,19 @@ def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
     assert any(trial.candidate.backend == "beta" for trial in known)
 
 
+def test_a_backend_whose_trials_use_up_searches_waits_unless_it_served_this_network() -> None:
+    dear = [
+        replace(each, seconds=60.0 if each.candidate.backend == "beta" else 2.0) for each in many(6)
+    ]
+    waiting = replace(problem(dear), slow_backends=frozenset({"beta"}))
+    done = searched(Learned(waiting), cost, len(EVERY))
+    assert next(at for at, t in enumerate(done) if t.candidate.backend == "beta") == SLOW_AFTER
+    # Its builds of this network are worth the time.
+    prior = Prior(Candidate("beta", {"level": 2, "fast": True}), 0.6, "exact")
+    again = searched(Learned(replace(waiting, history=[prior])), cost, 2)
+    assert [trial.candidate for trial in again] == [BASELINE, prior.candidate]
+
+
 def test_a_slow_backend_waits_for_no_backend_that_has_nothing_left() -> None:
     only = SearchProblem(
         {"beta": SPACES["beta"]}, 0, [BASELINE, OTHER], slow_backends=frozenset({"beta"})

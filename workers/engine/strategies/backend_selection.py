@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence, Set
 from math import log
 from random import Random
+from statistics import median
 
 from workers.engine.strategies.base import SearchProblem
 from workers.engine.strategies.peers import Peer
@@ -12,9 +13,9 @@ from workers.engine.trials import Trial
 #: A backend is closed if its best trial takes this many times as long as the baseline, or after
 #: this many failures without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
-#: Trials before the first one of a slow backend that was never close to the baseline on this
-#: target.
-SLOW_AFTER = 10
+#: Trials before the first one of a slow backend that was never close to the baseline, or whose
+#: trials of other networks took more than this many times as long as those of other backends.
+SLOW_AFTER, DEAR = 10, 3.0
 #: Fewest networks that close a backend without an own trial, and the share of searches that try it
 #: nevertheless: compilers improve.
 FEWEST_WITNESSES, RETRY_SHARE = 2, 0.1
@@ -26,8 +27,8 @@ FEWEST_NETWORKS = 4
 class BackendSelection:
     """Closes backends of a search by its own trials and the results of other networks.
 
-    ``known_backends`` have results of this network, so that other networks cannot close them;
-    ``well_known`` are backends that enough other networks have tried.
+    ``known_backends`` have results of this network, so that neither other networks nor their long
+    trials close them; ``well_known`` are backends that enough other networks have tried.
     """
 
     def __init__(
@@ -37,7 +38,8 @@ class BackendSelection:
         self.well_known = _tried_by_enough(peers)
         results = [result for peer in peers for result in peer.results]
         close = {r.candidate.backend for r in results if r.value < log(HOPELESS)}
-        self._slow = problem.slow_backends - close
+        ready = close - (_dear(problem.slow_backends, peers) - known_backends)
+        self._slow = problem.slow_backends - ready
         self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
 
     def closed(self, trials: Sequence[Trial], *, slow_wait: bool = True) -> frozenset[str]:
@@ -55,6 +57,20 @@ class BackendSelection:
         waiting = self._slow if slow_wait and len(trials) < SLOW_AFTER else frozenset()
         untried = (self._hopeless_elsewhere | waiting) - by_backend.keys()
         return frozenset((hopeless | untried) - self._baseline)
+
+
+def _dear(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
+    """Slow backends whose trials took far longer than those of the others on the same networks: one
+    of them could use up a search."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for peer in peers:
+        seconds: dict[str, list[float]] = defaultdict(list)
+        for result in peer.results:
+            seconds[result.candidate.backend].append(result.seconds)
+        others = [each for name, own in seconds.items() if name not in slow for each in own]
+        for name in slow & seconds.keys() if others else ():
+            times[name].append(median(seconds[name]) / max(median(others), 1e-3))
+    return frozenset(name for name, own in times.items() if median(own) > DEAR)
 
 
 def _tried_by_enough(peers: Sequence[Peer]) -> set[str]:
