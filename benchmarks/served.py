@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.exports.catalogue import FAMILIES
 from benchmarks.exports.drawing import Export, draw
 from benchmarks.exports.folders import NotExported, folder_of
 from benchmarks.networks import example, network_of
@@ -88,7 +89,7 @@ def _networks(options: argparse.Namespace) -> dict[str, Callable[[], Network]]:
     InspectionError."""
     if options.seed is None:
         return {name: partial(example, name, options.cache) for name in options.models}
-    exports = draw(options.seed, options.networks)
+    exports = draw(options.seed, options.networks, options.families)
     return {export.slug: partial(_exported, export, options.cache) for export in exports}
 
 
@@ -206,12 +207,15 @@ def _options() -> argparse.Namespace:
         "--seed", type=int, help="of a set of exported networks in place of examples"
     )
     options.number("networks", 20, 2, "size of that set")
+    add("--families", help=f"of that set, of {','.join(FAMILIES)}")
     add("--target", help="of this machine; gpu for its GPU")
     options.number("budget", 60.0, 12.0, "seconds of search per model")
     options.number("schedules", 120.0, 0.0, "seconds of search of TVM's schedules per model before")
     options.number("processes", 10, 3, "fresh ones of a measurement")
     add("--fresh", action="store_true", help="forget models and results")
-    return options.parse()
+    parsed = options.parse()
+    parsed.families = parsed.families.split(",") if parsed.families else None
+    return parsed
 
 
 if __name__ == "__main__":

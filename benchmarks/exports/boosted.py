@@ -31,6 +31,7 @@ class BoostedModel:
     inputs: Mapping[str, npt.NDArray[Any]]
     convert: Callable[..., onnx.ModelProto]
     options: Mapping[str, Any]
+    labels: npt.NDArray[np.int64] | None = None
 
     def outputs(self) -> list[npt.NDArray[Any]]:
         """See :meth:`benchmarks.exports.live.LiveModel.outputs`."""

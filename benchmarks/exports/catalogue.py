@@ -27,6 +27,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         *("perceptron", "nearest_neighbours", "scaled_pipeline", "ridge"),
     ),
     "boosted": ("xgboost_classifier", "xgboost_regressor", "lightgbm_classifier"),
+    "trained": ("trained_residual", "trained_separable", "trained_plain", "trained_patches"),
     "keras_models": ("keras_cnn", "keras_mlp", "keras_separable"),
 }
 

@@ -30,7 +30,8 @@ EXPORTERS = Environments(
     },
 )
 _PROBLEM = "problem.json"
-_WALL_S = 300.0
+#: Of the export, with the training of weights.
+_WALL_S = 600.0
 
 
 class NotExported(Exception):

@@ -23,6 +23,7 @@ class KerasModel:
 
     model: Any
     inputs: Mapping[str, npt.NDArray[Any]]
+    labels: npt.NDArray[np.int64] | None = None
 
     def outputs(self) -> list[npt.NDArray[Any]]:
         """See :meth:`benchmarks.exports.live.LiveModel.outputs`."""

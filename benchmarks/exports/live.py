@@ -18,10 +18,13 @@ class LiveModel(Protocol):
     """A model that can run and be exported.
 
     Attributes:
-        inputs: ``ROWS`` samples, by name of the input, in the order of the exported inputs.
+        inputs: ``ROWS`` samples, by name of the input, in the order of the exported inputs; more
+            where there are labels.
+        labels: ``int64[samples]``, the right class of each; ``None`` where nothing is right.
     """
 
     inputs: Mapping[str, npt.NDArray[Any]]
+    labels: npt.NDArray[np.int64] | None
 
     def outputs(self) -> list[npt.NDArray[Any]]:
         """Outputs for all samples, in the order of the exported outputs."""

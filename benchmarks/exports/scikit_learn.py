@@ -33,6 +33,7 @@ class FittedModel:
 
     estimator: Any
     inputs: Mapping[str, npt.NDArray[Any]]
+    labels: npt.NDArray[np.int64] | None = None
 
     def outputs(self) -> list[npt.NDArray[Any]]:
         """See :meth:`benchmarks.exports.live.LiveModel.outputs`: labels and probabilities of a

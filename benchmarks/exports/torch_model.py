@@ -34,7 +34,8 @@ class TorchModel:
         axes: Input to names of its dynamic dimensions by axis, besides the batch. The same name
             means the same size.
         output_axes: The same of outputs, which only the exporter by TorchScript must be told.
-        gain: Variance of the result of a layer over that of its input.
+        gain: Variance of the result of a layer over that of its input, for weights that are drawn;
+            ``None`` keeps the module's.
     """
 
     module: nn.Module
@@ -42,10 +43,12 @@ class TorchModel:
     output_names: Sequence[str]
     axes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     output_axes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    gain: float = 1.5
+    gain: float | None = 1.5
+    labels: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        settle(self.module, self.gain)
+        if self.gain is not None:
+            settle(self.module, self.gain)
         self.module.eval()
 
     def outputs(self) -> list[npt.NDArray[Any]]:

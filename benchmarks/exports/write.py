@@ -1,9 +1,9 @@
 """``python -m benchmarks.exports.write EXPORT OUT``: exports a network and its samples.
 
 Runs in the environment of the exporters. ``EXPORT`` is an :class:`Export` as JSON. ``OUT`` gets
-``model.onnx``, ``samples.npz`` (``inputs/<tensor>``, and the live model's ``outputs/<tensor>``) and
-for programs of PyTorch ``model.pt2``. The last line of stdout says ``{}``, or what failed and why:
-``{"step": "build" | "run" | "export", "reason": text}``.
+``model.onnx``, ``samples.npz`` (``inputs/<tensor>``, the live model's ``outputs/<tensor>``, and
+``labels`` if there are any) and for programs of PyTorch ``model.pt2``. The last line of stdout says
+``{}``, or what failed and why: ``{"step": "build" | "run" | "export", "reason": text}``.
 """
 
 import json
@@ -71,6 +71,8 @@ def _write_samples(model: LiveModel, outputs: list[Any], out: Path) -> None:
     }
     for value, output in zip(graph.output, outputs, strict=True):
         arrays[f"outputs/{value.name}"] = output
+    if model.labels is not None:
+        arrays["labels"] = model.labels
     np.savez_compressed(out / "samples.npz", allow_pickle=False, **arrays)
 
 

@@ -1,20 +1,24 @@
 """Which sets are drawn, and what counts as built, right, faster and refused."""
 
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from torch import nn
 
 from benchmarks import coverage
 from benchmarks.coverage_exclusions import exclusion_of
 from benchmarks.coverage_summary import cells_of, figures_of, refusals_of
 from benchmarks.coverage_trials import CoverageSetup, cover
+from benchmarks.exports import trained
 from benchmarks.exports.catalogue import architectures
-from benchmarks.exports.drawing import OPSETS, draw
+from benchmarks.exports.drawing import OPSETS, Export, draw
 from benchmarks.exports.folders import NotExported, _difference, folder_of
+from benchmarks.exports.write import _write_samples
 from workers.backends import registry
 from workers.fleet.probe import this_machine
 
@@ -124,11 +128,29 @@ def test_an_export_that_computes_something_else_is_no_fault_of_a_backend(tmp_pat
         assert refusal.value.step == "build"
 
 
+def test_trained_networks_keep_their_weights_and_know_the_right_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module = nn.Sequential(nn.Conv2d(3, 8, 8, 8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
+    monkeypatch.setattr(trained, "_EPOCHS", 2)
+    model = trained._trained(module, random.Random(0))  # noqa: S311
+    (logits,) = model.outputs()
+    assert model.labels is not None
+    # Of ten classes.
+    assert (logits.argmax(axis=1) == model.labels).mean() > 0.2
+    export = Export("tiny", "trained", 0, "torchscript", 17, is_dynamic=True)
+    model.write(export, tmp_path)
+    _write_samples(model, [logits], tmp_path)
+    assert not _difference(tmp_path)
+    with np.load(tmp_path / "samples.npz") as archive:
+        assert archive["labels"].tolist() == model.labels.tolist()
+
+
 @pytest.mark.slow
 def test_two_networks_are_exported_built_checked_and_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    command = ["coverage", "--quick", "--busy", "--families", "torch_other"]
+    command = ["coverage", "--quick", "--busy", "--families", "torch_other", "--seed", "2"]
     command += ["--backends", "onnxruntime", "--cache", str(tmp_path)]
     monkeypatch.setattr("sys.argv", [*command, "--exporters", sys.executable])
     coverage.main()

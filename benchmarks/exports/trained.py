@@ -1,0 +1,175 @@
+"""Classifiers that are trained, so that their accuracy says what a build costs its users.
+
+They read scikit-learn's handwritten digits (1,797 images of the UCI repository), drawn at a random
+place, in a random size and colour, on a noisy canvas. Training takes one or two minutes on two
+quiet processors.
+The samples are of held-out digits, with their labels.
+"""
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn import functional as fn
+
+from benchmarks.exports.live import generator
+from benchmarks.exports.torch_model import TorchModel
+
+_CLASSES = 10
+#: Side of a canvas, and sides of the digits on it, in pixels.
+_SIDE, _DIGITS = 48, (24, 40)
+#: Digits that are not trained on.
+_HELD_OUT = 360
+_BATCH, _EPOCHS, _RATE = 32, 8, 2e-3
+
+
+def _canvases(images: torch.Tensor, chance: np.random.Generator, side: int = _SIDE) -> torch.Tensor:
+    """Pictures ``float32[n, 3, side, side]`` of digits ``float32[n, 8, 8]`` from 0 to 1."""
+    noise = chance.normal(0.0, 0.15, (len(images), 3, side, side))
+    canvases = torch.from_numpy(noise.astype(np.float32))
+    for canvas, image in zip(canvases, images, strict=True):
+        size = int(chance.integers(_DIGITS[0], _DIGITS[1] + 1))
+        drawn = fn.interpolate(image[None, None], size=(size, size), mode="bilinear")[0, 0]
+        top, left = chance.integers(0, side - size + 1, 2)
+        colour = torch.from_numpy(chance.uniform(0.4, 1.0, (3, 1, 1)).astype(np.float32))
+        canvas[:, top : top + size, left : left + size] += colour * drawn
+    return canvases
+
+
+def _trained(module: nn.Module, chance: random.Random) -> TorchModel:
+    """The module after its training, with samples of held-out digits."""
+    numbers = generator(chance.randrange(2**31))
+    digits = load_digits()
+    order = numbers.permutation(len(digits.target))
+    images = torch.from_numpy(digits.images[order].astype(np.float32) / 16)
+    labels = torch.from_numpy(digits.target[order].astype(np.int64))
+    _fit(module, images[_HELD_OUT:], labels[_HELD_OUT:], numbers)
+    samples = _canvases(images[:_HELD_OUT], numbers).numpy()
+    return TorchModel(
+        module, {"image": samples}, ["logits"], gain=None, labels=labels[:_HELD_OUT].numpy()
+    )
+
+
+def _fit(
+    module: Any, images: torch.Tensor, labels: torch.Tensor, numbers: np.random.Generator
+) -> None:
+    """Minimise the cross-entropy by AdamW with one cycle of rates (Smith and Topin 2018)."""
+    batches = -(-len(images) // _BATCH)
+    optimiser = torch.optim.AdamW(module.parameters(), _RATE, weight_decay=0.02)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=_EPOCHS * batches)
+    # Separable convolutions train several times as fast in this layout.
+    layout = torch.channels_last
+    module.to(memory_format=layout).train()
+    for _ in range(_EPOCHS):
+        for rows in np.array_split(numbers.permutation(len(images)), batches):
+            canvases = _canvases(images[rows], numbers).to(memory_format=layout)
+            loss: Any = fn.cross_entropy(module(canvases), labels[rows])
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimiser.step()
+            cycle.step()
+    module.to(memory_format=torch.contiguous_format)
+
+
+def _conv(inward: int, outward: int, size: int = 3, stride: int = 1, groups: int = 1) -> nn.Module:
+    conv = nn.Conv2d(inward, outward, size, stride, size // 2, groups=groups, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(outward))
+
+
+def _head(width: int) -> Sequence[nn.Module]:
+    return nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, _CLASSES)
+
+
+class _Residual(nn.Module):
+    def __init__(self, inward: int, outward: int, stride: int) -> None:
+        super().__init__()
+        self.first = _conv(inward, outward, stride=stride)
+        self.second = _conv(outward, outward)
+        is_same = inward == outward and stride == 1
+        self.skip = nn.Identity() if is_same else _conv(inward, outward, 1, stride)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return fn.relu(self.skip(x) + self.second(fn.relu(self.first(x))))
+
+
+class _Inverted(nn.Module):
+    def __init__(self, inward: int, outward: int, stride: int) -> None:
+        super().__init__()
+        wide = 4 * inward
+        self.layers = nn.Sequential(
+            *(_conv(inward, wide, 1), nn.ReLU6()),
+            *(_conv(wide, wide, 3, stride, wide), nn.ReLU6()),
+            _conv(wide, outward, 1),
+        )
+        self.is_same = inward == outward and stride == 1
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.layers(x) if self.is_same else self.layers(x)
+
+
+class _Patches(nn.Module):
+    """A vision transformer (Dosovitskiy et al. 2021) behind a convolutional stem."""
+
+    def __init__(self, width: int, depth: int, heads: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            *(_conv(3, width // 2, 3, 2), nn.ReLU()),
+            *(_conv(width // 2, width, 3, 2), nn.ReLU()),
+            nn.Conv2d(width, width, 2, 2),
+        )
+        self.places = nn.Parameter(0.02 * torch.randn(1, (_SIDE // 8) ** 2, width))
+        layer = nn.TransformerEncoderLayer(
+            width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
+        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, _CLASSES))
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        tokens = self.stem(image).flatten(2).transpose(1, 2) + self.places
+        return self.head(self.layers(tokens).mean(1))
+
+
+def trained_residual(chance: random.Random) -> TorchModel:
+    width = chance.choice((24, 32))
+    widths = [width, width, 2 * width, 4 * width]
+    blocks = [
+        _Residual(inward, outward, 1 if at == 0 else 2)
+        for at, (inward, outward) in enumerate(pairwise(widths))
+    ]
+    stem = (_conv(3, width, 3, 2), nn.ReLU())
+    return _trained(nn.Sequential(*stem, *blocks, *_head(widths[-1])), chance)
+
+
+def trained_separable(chance: random.Random) -> TorchModel:
+    width = chance.choice((24, 32))
+    widths = [width, width, 2 * width, 2 * width, 3 * width]
+    blocks = [
+        _Inverted(inward, outward, 2 if inward != outward else 1)
+        for inward, outward in pairwise(widths)
+    ]
+    stem = (_conv(3, width, 3, 2), nn.ReLU6())
+    return _trained(nn.Sequential(*stem, *blocks, *_head(widths[-1])), chance)
+
+
+def trained_plain(chance: random.Random) -> TorchModel:
+    """As VGG (Simonyan and Zisserman 2015), with normalisation."""
+    width = chance.choice((24, 32))
+    widths = [3, width, 2 * width, 4 * width]
+    blocks = [
+        nn.Sequential(
+            *(_conv(inward, outward), nn.ReLU(), _conv(outward, outward), nn.ReLU()),
+            nn.MaxPool2d(2),
+        )
+        for inward, outward in pairwise(widths)
+    ]
+    return _trained(nn.Sequential(*blocks, *_head(widths[-1])), chance)
+
+
+def trained_patches(chance: random.Random) -> TorchModel:
+    return _trained(_Patches(chance.choice((128, 192)), 4, 4), chance)
