@@ -1,18 +1,25 @@
 """Builds of mixed precision by OpenVINO: their error, and the study that they share."""
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
+from math import ceil, floor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from hpcfair.isolation.limits import Limits
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.backends.openvino.convert import read_onnx
+from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.study import layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
@@ -80,6 +87,33 @@ def test_products_that_add_a_bias_are_timed_in_every_precision(tmp_path: Path) -
     # The product of an output is named after it.
     seconds = layer_seconds(model, network, {"precision": "float32"}, ["first", "y"])
     assert min(seconds.values()) > 0
+
+
+class _Request:
+    """A request whose runs take the given microseconds; its counter is their mean, made whole."""
+
+    def __init__(self, runs_us: Sequence[int], rounding: Callable[[float], int]) -> None:
+        self._runs_us, self._rounding, self._runs = runs_us, rounding, 0
+
+    def infer(self, _feed: dict[int, np.ndarray]) -> None:
+        self._runs += 1
+
+    def get_profiling_info(self) -> list[SimpleNamespace]:
+        mean = self._rounding(sum(self._runs_us[: self._runs]) / self._runs)
+        return [SimpleNamespace(node_name="layer", real_time=timedelta(microseconds=mean))]
+
+
+@given(
+    st.lists(st.integers(0, 5000), min_size=1, max_size=8), st.sampled_from([floor, round, ceil])
+)
+def test_the_least_time_is_that_of_the_fastest_run_within_the_rounding_of_counters(
+    runs_us: list[int], rounding: Callable[[float], int]
+) -> None:
+    least = least_us(_Request(runs_us, rounding), [], len(runs_us))["layer"]
+    means = [sum(runs_us[:n]) / n for n in range(1, len(runs_us) + 1)]
+    assert min(runs_us) - 1 <= least <= min(means) + 1
+    # The longer the runs before, the larger the rounding error.
+    assert least <= min(time + 2 * at + 1 for at, time in enumerate(runs_us))
 
 
 def _dense() -> onnx.ModelProto:

@@ -23,7 +23,7 @@ from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.mixed.sensitivity import Sensitivity, sensitivities
 from workers.backends.openvino.bias import expected_error
 from workers.backends.openvino.convert import executed, save
-from workers.backends.openvino.profile import counted_us
+from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.quantize import make_weights_constant, quantize
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.calibration import fitting_inputs
@@ -43,7 +43,7 @@ ROUNDING = "FakeQuantize"
 #: What OpenVINO and NNCF append to the name of the node that an operator comes from.
 _APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
 #: Compilations of a network, and runs of each; the least time counts.
-_ROUNDS, _RUNS = 3, 4
+_ROUNDS, _RUNS = 2, 6
 _SEED = 20_260_101
 #: Unsigned activations, and no smoothing, which would change the weights of all layers.
 _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
@@ -192,10 +192,7 @@ def _timed(
     model: Any, arrays: list[Array], options: Options, layers: Mapping[str, str]
 ) -> dict[str, float]:
     compiled = compile_model(model, settings(options) | {"PERF_COUNT": True})
-    request = compiled.create_infer_request()
-    for _ in range(_RUNS):
-        request.infer(dict(enumerate(arrays)))
-    counted = counted_us(request)
+    counted = least_us(compiled.create_infer_request(), arrays, _RUNS)
     seconds: dict[str, float] = {}
     layer = None
     for operator in executed(compiled):
