@@ -141,7 +141,7 @@ class _Propagation:
         for number in range(len(groups)):
             arrays = switchable.run(names, feed, number)
             yield {
-                name: np.subtract(array, self._values[name])
+                name: _difference(array, self._values[name])
                 for name, array in zip(names, arrays, strict=True)
             }
 
@@ -158,7 +158,8 @@ class _Propagation:
         error = self._error(self._propagated(total, number))
         if len(norms) == 1:
             return [error]
-        return [error * norm / max(hypot(*norms), _LEAST) for norm in norms]
+        whole = hypot(*norms)
+        return [error * norm / whole if whole else 0.0 for norm in norms]
 
     def _propagated(self, noise: Mapping[str, Array], number: int) -> dict[str, Array]:
         """Errors of the network's outputs that noise at the end of a segment causes."""
@@ -169,7 +170,7 @@ class _Propagation:
             noisy.update(zip(segment.outputs, arrays, strict=True))
             noisy = {name: noisy[name] for name in noisy.keys() & self._read_behind[at]}
         return {
-            name: np.subtract(noisy.get(name, self._values[name]), self._values[name])
+            name: _difference(noisy.get(name, self._values[name]), self._values[name])
             for name in self._outputs
         }
 
@@ -188,8 +189,16 @@ class _Propagation:
         return worst
 
 
+def _difference(array: Array, value: Array) -> Array:
+    """The error of a tensor. It is 0 where one of both is infinite, as masks of attention are."""
+    with np.errstate(invalid="ignore"):
+        error = np.subtract(array, value)
+    return np.where(np.isfinite(error), error, np.zeros((), error.dtype))
+
+
 def _norm(array: Array) -> float:
-    return float(np.linalg.norm(array.astype(np.float64, copy=False)))
+    """L2 norm of the finite values."""
+    return float(np.linalg.norm(array[np.isfinite(array)].astype(np.float64, copy=False)))
 
 
 def _exact_run(
