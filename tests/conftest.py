@@ -83,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let the garbage collector leave alone what exists now, and look for more as rarely as a hub.
 
-    By Python's own thresholds it takes a fifth of the processor time of tests of pages and rows.
+    By Python's own thresholds it takes a fifth of the processor time of tests of long texts, and a
+    fiftieth of that of tests of the API.
     """
     gc.enable()
     gc.freeze()
