@@ -168,20 +168,22 @@ class SearchState:
         return ranked[: self._budget.candidates_to_confirm]
 
     def _closer(self, best: Sequence[Trial]) -> list[Trial]:
-        """Of the Pareto front of ratio and error, the fastest trials that are not among the best:
-        each is considerably closer to the reference than all faster ones. No more than the best of
-        one class, and none in a brief search, because each takes time from their confirmation."""
-        closest: Trial | None = None
-        closer: list[Trial] = []
-        for trial in self._ranked(doubtful=False):
-            if not _may_be_faster(trial):
-                continue
-            if closest is None or is_closer(trial.relative_error, closest.relative_error):
-                closest = trial
-                if trial not in best:
-                    closer.append(trial)
+        """Of the Pareto fronts of ratio and error, the fastest trials that are not among the best:
+        each is considerably closer to the reference than all faster ones. There is a front by the
+        upper ends of the ratios' intervals and one by the ratios, where a trial with a wide
+        interval may precede a slower one with a narrow interval. Of each front no more than the
+        best of one class, and none in a brief search, because each takes time from their
+        confirmation."""
         most = self._budget.candidates_to_confirm
-        return closer[: most if most > 1 else 0]
+        if most <= 1:
+            return []
+        by_end = [t for t in self._ranked(doubtful=False) if _may_be_faster(t)]
+        by_ratio = sorted(by_end, key=_ratio)
+        closer: dict[int, Trial] = {}
+        for front in (_front(by_end), _front(by_ratio)):
+            others = [trial for trial in front if trial not in best]
+            closer |= {trial.number: trial for trial in others[:most]}
+        return sorted(closer.values(), key=_ratio)
 
     def _ranked(self, *, doubtful: bool) -> list[Trial]:
         """Measured trials but for the baseline's, best first."""
@@ -213,6 +215,19 @@ class SearchState:
         """The best ratio of all stricter classes and the baseline, whose ratio is 1."""
         at = TOLERANCES.index(tolerance)
         return self._ratios_to_beat()[TOLERANCES[at - 1]] if at else 1.0
+
+
+def _front(ranked: Sequence[Trial]) -> list[Trial]:
+    """The trials that are considerably closer to the reference than all those ranked before."""
+    front: list[Trial] = []
+    for trial in ranked:
+        if not front or is_closer(trial.relative_error, front[-1].relative_error):
+            front.append(trial)
+    return front
+
+
+def _ratio(trial: Trial) -> float:
+    return inf if trial.ratio is None else trial.ratio
 
 
 def _error(trial: Trial) -> float:

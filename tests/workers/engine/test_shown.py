@@ -204,6 +204,17 @@ def test_slower_candidates_that_are_much_closer_are_finalists_too(
     assert [trial.number for trial in state.candidates_to_confirm()] == numbers
 
 
+def test_a_noisy_trial_of_a_closer_build_makes_a_finalist_beside_a_slower_one() -> None:
+    """SqueezeNet within 1 %: a wide interval hid a build that took 0.47 of the time."""
+    noisy = replace(
+        erring(1, 0.47, 0.008),
+        measurement=Measurement((), Interval(0.47, 0.45, 0.87), 1, 1, "faster"),
+    )
+    trials = [erring(0, 0.34, 0.023), noisy, erring(2, 0.66, 0.003)]
+    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in state.candidates_to_confirm()] == [0, 2, 1]
+
+
 def test_a_build_for_a_limit_competes_with_those_within_it() -> None:
     trials = [erring(0, 0.5, 0.03), erring(1, 0.6, 0.01), erring(2, 0.8, 0.004)]
     state = SearchState(SearchBudget(), Candidate("fake", DEFAULT), trials)
