@@ -114,14 +114,15 @@ class _Inverted(nn.Module):
 
 
 class _Patches(nn.Module):
-    """A vision transformer (Dosovitskiy et al. 2021) behind a convolutional stem."""
+    """A vision transformer behind residual blocks, which it needs to learn from few pictures
+    (the hybrid of Dosovitskiy et al. 2021)."""
 
     def __init__(self, width: int, depth: int, heads: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            *(_conv(3, width // 2, 3, 2), nn.ReLU()),
-            *(_conv(width // 2, width, 3, 2), nn.ReLU()),
-            nn.Conv2d(width, width, 2, 2),
+            *(_conv(3, width // 4, 3, 2), nn.ReLU()),
+            _Residual(width // 4, width // 2, 2),
+            _Residual(width // 2, width, 2),
         )
         self.places = nn.Parameter(0.02 * torch.randn(1, (_SIDE // 8) ** 2, width))
         layer = nn.TransformerEncoderLayer(
