@@ -23,12 +23,17 @@ def _pictures(
     return TorchModel(module, {"image": values}, ["output"], axes, outputs)
 
 
-def _conv(inward: int, outward: int, size: int = 3, stride: int = 1, groups: int = 1) -> nn.Module:
+def rectified_conv(
+    inward: int, outward: int, size: int = 3, stride: int = 1, groups: int = 1
+) -> nn.Module:
+    """A convolution with normalisation and ReLU, ``[n, inward, h, w]`` to ``[n, outward, h /
+    stride, w / stride]``."""
     conv = nn.Conv2d(inward, outward, size, stride, size // 2, groups=groups, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(outward), nn.ReLU(inplace=True))
 
 
-def _head(width: int, classes: int = 50) -> nn.Module:
+def head(width: int, classes: int = 50) -> nn.Module:
+    """Scores ``[n, classes]`` of feature maps ``[n, width, h, w]``."""
     return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
 
 
@@ -37,17 +42,17 @@ class _UNet(nn.Module):
         super().__init__()
         widths = (width, 2 * width, 4 * width)
         self.down = nn.ModuleList(
-            nn.Sequential(_conv(inward, outward), _conv(outward, outward))
+            nn.Sequential(rectified_conv(inward, outward), rectified_conv(outward, outward))
             for inward, outward in zip((3, *widths), widths, strict=False)
         )
-        self.middle = _conv(widths[-1], widths[-1])
+        self.middle = rectified_conv(widths[-1], widths[-1])
         self.is_resized = is_resized
         self.grow = nn.ModuleList(
             nn.Conv2d(w, w, 1) if is_resized else nn.ConvTranspose2d(w, w, 2, 2)
             for w in (widths[2], widths[2], widths[1])
         )
         self.up = nn.ModuleList(
-            _conv(inward, outward)
+            rectified_conv(inward, outward)
             for inward, outward in (
                 (2 * widths[2], widths[2]),
                 (widths[2] + widths[1], widths[1]),
@@ -78,17 +83,22 @@ def unet(chance: random.Random) -> TorchModel:
 
 def depthwise_cnn(chance: random.Random) -> TorchModel:
     width, size = chance.choice((24, 32)), chance.choice((96, 128))
-    layers, inward = [_conv(3, width, stride=2)], width
+    layers, inward = [rectified_conv(3, width, stride=2)], width
     for outward, stride in ((2 * width, 1), (4 * width, 2), (4 * width, 1), (8 * width, 2)):
-        layers += [_conv(inward, inward, 3, stride, inward), _conv(inward, outward, 1)]
+        layers += [
+            rectified_conv(inward, inward, 3, stride, inward),
+            rectified_conv(inward, outward, 1),
+        ]
         inward = outward
-    return _pictures(nn.Sequential(*layers, _head(inward)), chance, 3, size, size)
+    return _pictures(nn.Sequential(*layers, head(inward)), chance, 3, size, size)
 
 
 class _Squeezed(nn.Module):
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
-        self.body = nn.Sequential(_conv(width, width, kernel), _conv(width, width, 3))
+        self.body = nn.Sequential(
+            rectified_conv(width, width, kernel), rectified_conv(width, width, 3)
+        )
         self.squeeze, self.excite = nn.Linear(width, width // 4), nn.Linear(width // 4, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -100,7 +110,7 @@ class _Squeezed(nn.Module):
 def squeeze_excitation(chance: random.Random) -> TorchModel:
     width, size = chance.choice((32, 48, 64)), chance.choice((64, 96))
     blocks = [_Squeezed(width, chance.choice((1, 3))) for _ in range(chance.choice((2, 3)))]
-    module = nn.Sequential(_conv(3, width, 3, 2), *blocks, _head(width))
+    module = nn.Sequential(rectified_conv(3, width, 3, 2), *blocks, head(width))
     return _pictures(module, chance, 3, size, size)
 
 
@@ -126,7 +136,7 @@ def inverted_residuals(chance: random.Random) -> TorchModel:
     width, size = chance.choice((24, 32)), chance.choice((96, 128))
     blocks = [_Inverted(width, chance.choice((3, 6)), chance.choice((3, 5))) for _ in range(4)]
     return _pictures(
-        nn.Sequential(_conv(3, width, 3, 2), *blocks, _head(width)), chance, 3, size, size
+        nn.Sequential(rectified_conv(3, width, 3, 2), *blocks, head(width)), chance, 3, size, size
     )
 
 
@@ -143,7 +153,11 @@ def dilated_cnn(chance: random.Random) -> TorchModel:
 def autoencoder(chance: random.Random) -> TorchModel:
     width, size = chance.choice((16, 32)), 64
     module = nn.Sequential(
-        *(_conv(1, width, 3, 2), _conv(width, 2 * width, 3, 2), _conv(2 * width, 4 * width, 3, 2)),
+        *(
+            rectified_conv(1, width, 3, 2),
+            rectified_conv(width, 2 * width, 3, 2),
+            rectified_conv(2 * width, 4 * width, 3, 2),
+        ),
         nn.ConvTranspose2d(4 * width, 2 * width, 4, 2, 1),
         nn.LeakyReLU(0.1),
         nn.ConvTranspose2d(2 * width, width, 3, 2, 1, output_padding=1),
@@ -193,7 +207,7 @@ def group_norm_cnn(chance: random.Random) -> TorchModel:
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1)]
     for norm in (nn.GroupNorm(8, width), nn.InstanceNorm2d(width, affine=True)):
         layers += [norm, nn.Mish(), nn.Conv2d(width, width, 3, padding=1)]
-    layers += [nn.GroupNorm(1, width), nn.SiLU(), nn.AvgPool2d(3, 2, 1), _head(width)]
+    layers += [nn.GroupNorm(1, width), nn.SiLU(), nn.AvgPool2d(3, 2, 1), head(width)]
     return _pictures(nn.Sequential(*layers), chance, 3, size, size)
 
 

@@ -7,7 +7,6 @@ The samples are of held-out digits, with their labels.
 """
 
 import random
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from torch.nn import functional as fn
 
 from benchmarks.exports.live import generator
 from benchmarks.exports.torch_model import TorchModel
+from benchmarks.exports.torch_vision import head, rectified_conv
 
 _CLASSES = 10
 #: Side of a canvas, and sides of the digits on it, in pixels.
@@ -28,14 +28,14 @@ _HELD_OUT = 360
 _BATCH, _EPOCHS, _RATE = 32, 8, 2e-3
 
 
-def _canvases(images: torch.Tensor, chance: np.random.Generator, side: int = _SIDE) -> torch.Tensor:
+def _canvases(images: torch.Tensor, chance: np.random.Generator) -> torch.Tensor:
     """Pictures ``float32[n, 3, side, side]`` of digits ``float32[n, 8, 8]`` from 0 to 1."""
-    noise = chance.normal(0.0, 0.15, (len(images), 3, side, side))
+    noise = chance.normal(0.0, 0.15, (len(images), 3, _SIDE, _SIDE))
     canvases = torch.from_numpy(noise.astype(np.float32))
     for canvas, image in zip(canvases, images, strict=True):
         size = int(chance.integers(_DIGITS[0], _DIGITS[1] + 1))
         drawn = fn.interpolate(image[None, None], size=(size, size), mode="bilinear")[0, 0]
-        top, left = chance.integers(0, side - size + 1, 2)
+        top, left = chance.integers(0, _SIDE - size + 1, 2)
         colour = torch.from_numpy(chance.uniform(0.4, 1.0, (3, 1, 1)).astype(np.float32))
         canvas[:, top : top + size, left : left + size] += colour * drawn
     return canvases
@@ -82,10 +82,6 @@ def _conv(inward: int, outward: int, size: int = 3, stride: int = 1, groups: int
     return nn.Sequential(conv, nn.BatchNorm2d(outward))
 
 
-def _head(width: int) -> Sequence[nn.Module]:
-    return nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, _CLASSES)
-
-
 class _Residual(nn.Module):
     def __init__(self, inward: int, outward: int, stride: int) -> None:
         super().__init__()
@@ -120,7 +116,7 @@ class _Patches(nn.Module):
     def __init__(self, width: int, depth: int, heads: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            *(_conv(3, width // 4, 3, 2), nn.ReLU()),
+            rectified_conv(3, width // 4, 3, 2),
             _Residual(width // 4, width // 2, 2),
             _Residual(width // 2, width, 2),
         )
@@ -143,8 +139,8 @@ def trained_residual(chance: random.Random) -> TorchModel:
         _Residual(inward, outward, 1 if at == 0 else 2)
         for at, (inward, outward) in enumerate(pairwise(widths))
     ]
-    stem = (_conv(3, width, 3, 2), nn.ReLU())
-    return _trained(nn.Sequential(*stem, *blocks, *_head(widths[-1])), chance)
+    stem = rectified_conv(3, width, 3, 2)
+    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), chance)
 
 
 def trained_separable(chance: random.Random) -> TorchModel:
@@ -154,8 +150,8 @@ def trained_separable(chance: random.Random) -> TorchModel:
         _Inverted(inward, outward, 2 if inward != outward else 1)
         for inward, outward in pairwise(widths)
     ]
-    stem = (_conv(3, width, 3, 2), nn.ReLU6())
-    return _trained(nn.Sequential(*stem, *blocks, *_head(widths[-1])), chance)
+    stem = rectified_conv(3, width, 3, 2)
+    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), chance)
 
 
 def trained_plain(chance: random.Random) -> TorchModel:
@@ -164,12 +160,12 @@ def trained_plain(chance: random.Random) -> TorchModel:
     widths = [3, width, 2 * width, 4 * width]
     blocks = [
         nn.Sequential(
-            *(_conv(inward, outward), nn.ReLU(), _conv(outward, outward), nn.ReLU()),
+            *(rectified_conv(inward, outward), rectified_conv(outward, outward)),
             nn.MaxPool2d(2),
         )
         for inward, outward in pairwise(widths)
     ]
-    return _trained(nn.Sequential(*blocks, *_head(widths[-1])), chance)
+    return _trained(nn.Sequential(*blocks, head(widths[-1], _CLASSES)), chance)
 
 
 def trained_patches(chance: random.Random) -> TorchModel:

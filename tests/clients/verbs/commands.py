@@ -175,10 +175,10 @@ def cache_verify(of: Context) -> None:
 
 @works("cache rm", CACHE, "Goes by commits: of repositories that share one, it may remove another.")
 def cache_rm(of: Context) -> None:
-    kept, name = _cached(of), _cached(of)
+    other, name = _cached(of), _cached(of)
     removed = hf(f"cache rm model/{name} -y")
     left = hf("cache list")
-    assert f"model/{kept}" in left.split(), f"{removed}{left}"
+    assert f"model/{other}" in left.split(), f"{removed}{left}"
     assert f"model/{name}" not in left.split(), f"{removed}{left}"
 
 

@@ -180,10 +180,10 @@ def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
 
 
 def test_a_backend_whose_trials_use_up_searches_waits_unless_it_served_this_network() -> None:
-    dear = [
+    costly = [
         replace(each, seconds=60.0 if each.candidate.backend == "beta" else 2.0) for each in many(6)
     ]
-    waiting = replace(problem(dear), slow_backends=frozenset({"beta"}))
+    waiting = replace(problem(costly), slow_backends=frozenset({"beta"}))
     done = searched(Learned(waiting), cost, len(EVERY))
     assert next(at for at, t in enumerate(done) if t.candidate.backend == "beta") == SLOW_AFTER
     # Its builds of this network are worth the time.

@@ -15,7 +15,7 @@ from workers.engine.trials import Trial
 HOPELESS, MOST_FAILURES = 3.0, 3
 #: Trials before the first one of a slow backend that was never close to the baseline, or whose
 #: trials of other networks took more than this many times as long as those of other backends.
-SLOW_AFTER, DEAR = 10, 3.0
+SLOW_AFTER, COSTLY = 10, 3.0
 #: Fewest networks that close a backend without an own trial, and the share of searches that try it
 #: nevertheless: compilers improve.
 FEWEST_WITNESSES, RETRY_SHARE = 2, 0.1
@@ -38,7 +38,7 @@ class BackendSelection:
         self.well_known = _tried_by_enough(peers)
         results = [result for peer in peers for result in peer.results]
         close = {r.candidate.backend for r in results if r.value < log(HOPELESS)}
-        ready = close - (_dear(problem.slow_backends, peers) - known_backends)
+        ready = close - (_costly(problem.slow_backends, peers) - known_backends)
         self._slow = problem.slow_backends - ready
         self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
 
@@ -59,9 +59,9 @@ class BackendSelection:
         return frozenset((hopeless | untried) - self._baseline)
 
 
-def _dear(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
-    """Slow backends whose trials took far longer than those of the others on the same networks: one
-    of them could use up a search."""
+def _costly(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
+    """Slow backends whose trials took more than :data:`COSTLY` times as long as those of the other
+    backends on the same networks: a single one could use up a search."""
     times: dict[str, list[float]] = defaultdict(list)
     for peer in peers:
         seconds: dict[str, list[float]] = defaultdict(list)
@@ -70,7 +70,7 @@ def _dear(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
         others = [each for name, own in seconds.items() if name not in slow for each in own]
         for name in slow & seconds.keys() if others else ():
             times[name].append(median(seconds[name]) / max(median(others), 1e-3))
-    return frozenset(name for name, own in times.items() if median(own) > DEAR)
+    return frozenset(name for name, own in times.items() if median(own) > COSTLY)
 
 
 def _tried_by_enough(peers: Sequence[Peer]) -> set[str]:
