@@ -43,6 +43,21 @@ def classifier() -> Any:
     return ov.Model([op.result(scores)], [x], "classifier")
 
 
+def gated() -> Any:
+    """A product, a normalisation by the mean of squares, and a softmax of a late opset."""
+    op = ov.opset13
+    x = op.parameter([-1, 8, 8, 8], np.float32, name="x")
+    plain = {"transpose_a": False, "transpose_b": False}
+    first = op.matmul(x, drawn(8, 8), **plain, name="first")
+    squares = op.reduce_mean(op.power(first, np.float32(2), name="squares"), [-1], True, name="mean")
+    root = op.sqrt(op.add(squares, np.float32(1e-6), name="positive"), name="root")
+    scaled = op.multiply(first, op.divide(np.float32(1), root, name="inverse"), name="scaled")
+    norm = op.multiply(scaled, drawn(8), name="norm")
+    scores = op.multiply(norm, op.softmax(norm, -1, name="softmax"), name="gate")
+    scores.output(0).set_names({"scores"})
+    return ov.Model([op.result(scores)], [x], "gated")
+
+
 def names_of(model: Any) -> set[str]:
     return {node.friendly_name for node in model.get_ordered_ops()}
 
@@ -61,6 +76,15 @@ def test_no_mark_is_lost(tmp_path: Path) -> None:
     for name in ("conv", "pool", "first", "last"):
         lowered = scores(classifier(), everything - {name}, "bfloat16", tmp_path)
         assert np.array_equal(lowered, exact) != HAS_BFLOAT16, name
+
+
+def test_marks_of_normalisations_and_softmax_are_kept(tmp_path: Path) -> None:
+    exact = scores(gated(), (), "float32", tmp_path)
+    everything = names_of(gated())
+    marked = scores(gated(), everything, "bfloat16", tmp_path)
+    assert np.allclose(marked, exact, rtol=1e-6, atol=1e-6)
+    lowered = scores(gated(), everything - {"first"}, "bfloat16", tmp_path)
+    assert np.allclose(lowered, exact, rtol=1e-4, atol=1e-4) != HAS_BFLOAT16
 
 
 def test_biases_that_are_corrected_later_lose_no_mark(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from datetime import timedelta
 from math import ceil, floor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import onnx
@@ -17,8 +19,11 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from hpcfair.isolation.limits import Limits
+from hpcfair.runtimes.quiet_openvino import ov
+from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.backends.openvino.convert import read_onnx
+from workers.backends.openvino.mixed import mixed
 from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.study import layer_seconds
 from workers.engine.numerics import check, run_reference
@@ -89,6 +94,25 @@ def test_products_that_add_a_bias_are_timed_in_every_precision(tmp_path: Path) -
     assert min(seconds.values()) > 0
 
 
+@pytest.mark.parametrize(
+    ("plan", "float32"),
+    [
+        (("bfloat16", "bfloat16", "bfloat16"), {"embedding"}),
+        (("float32", "bfloat16", "bfloat16"), {"embedding", "query", "scores", "shares"}),
+        (("bfloat16", "bfloat16", "float32"), {"embedding", "last"}),
+    ],
+)
+def test_float32_before_all_layers_and_behind_layers_in_float32(
+    plan: Sequence[str], float32: set[str], tmp_path: Path
+) -> None:
+    errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
+    layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
+    mixed(_attention(), layers, plan, tmp_path / "model.xml")
+    operators = ElementTree.parse(tmp_path / "model.xml").iter("layer")
+    marked = {each.get("name") for each in operators if each.find("rt_info/attribute") is not None}
+    assert marked & {"embedding", "query", "key", "scores", "shares", "last"} == float32
+
+
 class _Request:
     """A request whose runs take the given microseconds; its counter is their mean, made whole."""
 
@@ -114,6 +138,21 @@ def test_the_least_time_is_that_of_the_fastest_run_within_the_rounding_of_counte
     assert min(runs_us) - 1 <= least <= min(means) + 1
     # The longer the runs before, the larger the rounding error.
     assert least <= min(time + 2 * at + 1 for at, time in enumerate(runs_us))
+
+
+def _attention() -> Any:
+    """The shares of embedded words, by a product of two others, and one layer behind them."""
+    op = ov.opset13
+    weights = np.random.default_rng(0).standard_normal((3, 8, 8), np.float32)
+    words = op.parameter([1, 4], np.int64, name="words")
+    embedding = op.gather(weights[0], words, 0, name="embedding")
+    query, key = (
+        op.matmul(embedding, weight, False, False, name=name)
+        for name, weight in (("query", weights[1]), ("key", weights[2]))
+    )
+    shares = op.softmax(op.matmul(query, key, False, True, name="scores"), -1, name="shares")
+    last = op.matmul(shares, weights[1][:4], False, False, name="last")
+    return ov.Model([op.result(last)], [words], "attention")
 
 
 def _dense() -> onnx.ModelProto:

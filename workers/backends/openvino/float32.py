@@ -12,6 +12,8 @@ from workers.backends.openvino.convert import save
 
 #: Ends the name of an operator that keeps a product apart from its bias.
 _APART = "/apart"
+#: Operators that may square.
+_SQUARES = frozenset({"Power", "Multiply"})
 
 
 def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
@@ -19,9 +21,10 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
 
     The mark is ``DisablePrecisionConversion``. OpenVINO's CPU plugin loses it where it fuses a
     product of weights with its bias (``FullyConnectedBiasFusion``). A PReLU of slope 1 keeps them
-    apart. It changes no value, and is fused into the product later, as the bias is then. The
-    mark of ``MaxPool`` is lost in conversion to the version that the plugin computes, so it is
-    converted here.
+    apart. It changes no value, and is fused into the product later, as the bias is then. The same
+    keeps the mean of squares apart from a normalisation, which is fused otherwise (``RMSFusion``).
+    The marks of ``MaxPool`` and ``Softmax`` are lost in conversion to the versions that the plugin
+    computes, so they are converted here.
     """
     marked = set(names)
     for node in model.get_ordered_ops():
@@ -30,8 +33,8 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
             apart = ov.opset13.prelu(node.output(0), slope, name=node.friendly_name + _APART)
             insert_behind(node.output(0), apart)
             marked.add(apart.friendly_name)
-        elif node.friendly_name in names and node.get_type_name() == "MaxPool":
-            _convert_pooling(node)
+        elif node.friendly_name in names and node.get_type_name() in _CONVERSIONS:
+            _CONVERSIONS[node.get_type_name()](node)
     model.validate_nodes_and_infer_types()
     save(model, path)
     _mark(path, marked)
@@ -58,6 +61,8 @@ def insert_behind(port: Any, node: Any) -> None:
 
 
 def _is_fusible(node: Any) -> bool:
+    if node.get_type_name() == "ReduceMean":
+        return str(node.input_value(0).get_node().get_type_name()) in _SQUARES
     if node.get_type_name() != "MatMul":
         return False
     return str(node.input_value(1).get_node().get_type_name()) == "Constant"
@@ -78,10 +83,28 @@ def _convert_pooling(node: Any) -> None:
         facts["rounding_type"],
         facts["auto_pad"],
     )
+    _replace(node, pooled)
+
+
+def _convert_softmax(node: Any) -> None:
+    """Replace a ``Softmax`` of a later opset by that of the first."""
+    axis = node.get_axis()
+    rank = node.output(0).get_partial_shape().rank
+    if axis < 0 and rank.is_dynamic:
+        return
+    axis = axis + rank.get_length() if axis < 0 else axis
+    _replace(node, ov.opset1.softmax(node.input_value(0), axis))
+
+
+def _replace(node: Any, by: Any) -> None:
+    """Give an operator's name and consumers to another one."""
     name = node.friendly_name
     node.set_friendly_name(f"{name}/replaced")
-    pooled.set_friendly_name(name)
-    insert_behind(node.output(0), pooled)
+    by.set_friendly_name(name)
+    insert_behind(node.output(0), by)
+
+
+_CONVERSIONS = {"MaxPool": _convert_pooling, "Softmax": _convert_softmax}
 
 
 def _mark(path: Path, names: Collection[str]) -> None:

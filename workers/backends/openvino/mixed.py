@@ -148,14 +148,20 @@ def _leads_to(node: Any, int8_layers: Collection[str]) -> bool:
 
 def _float32_operators(model: Any, precisions: dict[str, str]) -> set[str]:
     """Names of the operators that compute in float32: the layers of that precision and what follows
-    them up to the next layer."""
+    them up to the next layer, and what precedes all layers, such as embeddings. Products that are
+    no layers, such as those of attention, are operators like others."""
     float32: set[str] = set()
+    preceded: set[str] = set()
     for node in model.get_ordered_ops():
         name = node.friendly_name
-        if node.get_type_name() in HEAVY:
-            if precisions.get(node_name(name), "bfloat16") == "float32":
-                float32.add(name)
-        elif any(p.get_source_output().get_node().friendly_name in float32 for p in node.inputs()):
+        sources = {port.get_source_output().get_node().friendly_name for port in node.inputs()}
+        precision = precisions.get(node_name(name)) if node.get_type_name() in HEAVY else None
+        is_behind = not preceded.isdisjoint(sources)
+        if precision is not None or is_behind:
+            preceded.add(name)
+        if precision == "float32" or (
+            precision is None and (not is_behind or not float32.isdisjoint(sources))
+        ):
             float32.add(name)
     return float32
 

@@ -1,22 +1,20 @@
 """The order of the configurations that backends declare as promising.
 
 Backends take turns, each in its own order. What is calibrated for the network takes longest to
-build and waits for what is not. Among calibrated configurations comes first the one whose users
-may gain most by it:
+build and waits for what is not. Among the calibrated configurations, which are each backend's next
+one and all for a limit on the error, comes first the one whose users may gain most by it:
 
-1. of a tolerance class in which no build is faster than all of the backend's own: the backend with
-   the fastest build comes first, as kernels that are fast in one precision usually are in another;
-2. for a limit on the error, by the distance from the fastest build within the limit to the
-   fastest of all, which such a build may approach;
-3. of a class with a build that is faster than all of the backend's own;
-4. for a limit within which a build is as fast as any.
+1. of a tolerance class in which no build is faster than the baseline: the backend with the fastest
+   build comes first, as kernels that are fast in one precision usually are in another;
+2. by the logarithm of the expected gain over the fastest build of the same users: for a limit on
+   the error, the fastest build of all, which such a build may approach; of a class, what quantised
+   builds usually gain over the backend's builds of other classes.
 
 The seconds of a build are not compared: most of them are calibrations and studies, which builds
 share, so that trials before say little about those after them.
 """
 
 from collections.abc import Sequence, Set
-from itertools import takewhile
 from math import inf, log
 
 from hpcfair.precisions import PRECISION_OF, TOLERANCE_OF, Tolerance
@@ -27,6 +25,8 @@ from workers.engine.types import Candidate
 
 #: Gain, as a logarithm, that is expected of a further build of a class: what users notice.
 _GAIN_OF_FURTHER = 0.05
+#: The same of a backend's first quantised build, over its fastest build of other classes.
+_GAIN_OF_FIRST = 0.3
 #: How an option marks int8 with ranges that are determined at run time.
 _DYNAMIC = "dynamic"
 
@@ -43,24 +43,34 @@ def next_promising(spaces: Spaces, trials: Sequence[Trial], excluded: Set[str]) 
         if not _is_calibrated(waiting[0]):
             ranked.append(((0, listed.index(waiting[0])), waiting[0]))
             continue
-        own = best_ratio_within(inf, [t for t in trials if t.candidate.backend == name])
-        limited = list(takewhile(lambda each: limit_of(each) is not None, waiting))
+        of_backend = [trial for trial in trials if trial.candidate.backend == name]
+        own = best_ratio_within(inf, of_backend)
+        limited = [each for each in waiting if limit_of(each) is not None]
+        plain = [each for each in waiting if limit_of(each) is None]
         ranked += [
-            ((1, -_possible_gain(each, own, trials), own), each) for each in limited or waiting[:1]
+            ((1, -_possible_gain(each, of_backend, trials), own), each)
+            for each in [*plain[:1], *limited]
         ]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
 
-def _possible_gain(candidate: Candidate, own: float, trials: Sequence[Trial]) -> float:
-    """The gain, as a logarithm, that its users may expect of a calibrated candidate; ``own`` is the
-    best ratio of its backend."""
+def _possible_gain(
+    candidate: Candidate, of_backend: Sequence[Trial], trials: Sequence[Trial]
+) -> float:
+    """The gain, as a logarithm, that its users may expect of a calibrated candidate, by the trials
+    of its backend and by all."""
     limit = limit_of(candidate)
     if limit is not None:
         return log(best_ratio_within(limit, trials) / best_ratio_within(inf, trials))
     tolerance = _tolerance_of(candidate)
     of_class = [t for t in trials if t.tolerance == tolerance and limit_of(t.candidate) is None]
     best = best_ratio_within(inf, of_class)
-    return _GAIN_OF_FURTHER if best < 1 and best <= own else inf
+    if best == 1:
+        return inf
+    if any(trial in of_class for trial in of_backend):
+        return _GAIN_OF_FURTHER
+    others = [trial for trial in of_backend if trial.tolerance != tolerance]
+    return max(log(best / best_ratio_within(inf, others)) + _GAIN_OF_FIRST, _GAIN_OF_FURTHER)
 
 
 def _is_calibrated(candidate: Candidate) -> bool:
