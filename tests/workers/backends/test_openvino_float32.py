@@ -49,7 +49,9 @@ def gated() -> Any:
     x = op.parameter([-1, 8, 8, 8], np.float32, name="x")
     plain = {"transpose_a": False, "transpose_b": False}
     first = op.matmul(x, drawn(8, 8), **plain, name="first")
-    squares = op.reduce_mean(op.power(first, np.float32(2), name="squares"), [-1], True, name="mean")
+    squares = op.reduce_mean(
+        op.power(first, np.float32(2), name="squares"), [-1], keep_dims=True, name="mean"
+    )
     root = op.sqrt(op.add(squares, np.float32(1e-6), name="positive"), name="root")
     scaled = op.multiply(first, op.divide(np.float32(1), root, name="inverse"), name="scaled")
     norm = op.multiply(scaled, drawn(8), name="norm")

@@ -9,7 +9,6 @@ from math import ceil, floor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import onnx
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from hpcfair.isolation.limits import Limits
+from hpcfair.runtimes.openvino import read_model
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.openvino.backend import OpenVinoBackend
@@ -108,8 +108,8 @@ def test_float32_before_all_layers_and_behind_layers_in_float32(
     errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
     layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
     mixed(_attention(), layers, plan, tmp_path / "model.xml")
-    operators = ElementTree.parse(tmp_path / "model.xml").iter("layer")
-    marked = {each.get("name") for each in operators if each.find("rt_info/attribute") is not None}
+    operators = read_model(tmp_path / "model.xml").get_ordered_ops()
+    marked = {op.friendly_name for op in operators if list(op.get_rt_info())}
     assert marked & {"embedding", "query", "key", "scores", "shares", "last"} == float32
 
 
@@ -144,14 +144,16 @@ def _attention() -> Any:
     """The shares of embedded words, by a product of two others, and one layer behind them."""
     op = ov.opset13
     weights = np.random.default_rng(0).standard_normal((3, 8, 8), np.float32)
+    plain = {"transpose_a": False, "transpose_b": False}
     words = op.parameter([1, 4], np.int64, name="words")
     embedding = op.gather(weights[0], words, 0, name="embedding")
     query, key = (
-        op.matmul(embedding, weight, False, False, name=name)
+        op.matmul(embedding, weight, **plain, name=name)
         for name, weight in (("query", weights[1]), ("key", weights[2]))
     )
-    shares = op.softmax(op.matmul(query, key, False, True, name="scores"), -1, name="shares")
-    last = op.matmul(shares, weights[1][:4], False, False, name="last")
+    scores = op.matmul(query, key, transpose_a=False, transpose_b=True, name="scores")
+    shares = op.softmax(scores, -1, name="shares")
+    last = op.matmul(shares, weights[1][:4], **plain, name="last")
     return ov.Model([op.result(last)], [words], "attention")
 
 

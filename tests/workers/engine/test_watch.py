@@ -1,6 +1,7 @@
 """What a child and its programs use together is bounded, and none of them outlives its worker."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -114,6 +115,8 @@ def test_a_workspace_is_bounded(
     failure = stopped(tmp_path, function, replace(LIMITS, **limits), **arguments)
     assert failure.cause == cause
     assert said in str(failure)
+    # The workspaces of other tests may contain this one.
+    shutil.rmtree(tmp_path)
 
 
 @needs("seccomp")
