@@ -99,7 +99,7 @@ def test_products_that_add_a_bias_are_timed_in_every_precision(tmp_path: Path) -
     [
         (("bfloat16", "bfloat16", "bfloat16"), {"embedding"}),
         (("float32", "bfloat16", "bfloat16"), {"embedding", "query", "scores", "shares"}),
-        (("bfloat16", "bfloat16", "float32"), {"embedding", "last"}),
+        (("bfloat16", "bfloat16", "float32"), {"embedding", "last", "bias", "sum"}),
     ],
 )
 def test_float32_before_all_layers_and_behind_layers_in_float32(
@@ -108,9 +108,10 @@ def test_float32_before_all_layers_and_behind_layers_in_float32(
     errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
     layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
     mixed(_attention(), layers, plan, tmp_path / "model.xml")
-    operators = read_model(tmp_path / "model.xml").get_ordered_ops()
-    marked = {op.friendly_name for op in operators if list(op.get_rt_info())}
-    assert marked & {"embedding", "query", "key", "scores", "shares", "last"} == float32
+    nodes = read_model(tmp_path / "model.xml").get_ordered_ops()
+    marked = {node.friendly_name for node in nodes if list(node.get_rt_info())}
+    operators = {"embedding", "query", "key", "scores", "shares", "last", "bias", "sum"}
+    assert marked & operators == float32
 
 
 class _Request:
@@ -141,7 +142,8 @@ def test_the_least_time_is_that_of_the_fastest_run_within_the_rounding_of_counte
 
 
 def _attention() -> Any:
-    """The shares of embedded words, by a product of two others, and one layer behind them."""
+    """The shares of embedded words, by a product of two others, one layer behind them with a bias,
+    and its sum with the words."""
     op = ov.opset13
     weights = np.random.default_rng(0).standard_normal((3, 8, 8), np.float32)
     plain = {"transpose_a": False, "transpose_b": False}
@@ -154,7 +156,8 @@ def _attention() -> Any:
     scores = op.matmul(query, key, transpose_a=False, transpose_b=True, name="scores")
     shares = op.softmax(scores, -1, name="shares")
     last = op.matmul(shares, weights[1][:4], **plain, name="last")
-    return ov.Model([op.result(last)], [words], "attention")
+    total = op.add(op.add(last, weights[2][0], name="bias"), embedding, name="sum")
+    return ov.Model([op.result(total)], [words], "attention")
 
 
 def _dense() -> onnx.ModelProto:

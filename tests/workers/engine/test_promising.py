@@ -151,6 +151,7 @@ def test_every_promising_configuration_is_proposed_once(
     assert excluded == {each.sha256 for each in every}
     of_fast = [t.candidate.options["precision"] for t in trials if t.candidate.backend == "fast"]
     assert of_fast[0] == "bfloat16"
+    assert sorted(of_fast) == ["bfloat16", "int8", "mixed", "mixed", "mixed"]
 
 
 # The next tighter limit

@@ -23,8 +23,8 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
     product of weights with its bias (``FullyConnectedBiasFusion``). A PReLU of slope 1 keeps them
     apart. It changes no value, and is fused into the product later, as the bias is then. The same
     keeps the mean of squares apart from a normalisation, which is fused otherwise (``RMSFusion``).
-    The marks of ``MaxPool`` and ``Softmax`` are lost in conversion to the versions that the plugin
-    computes, so they are converted here.
+    The marks of ``MaxPool``, ``Softmax`` and the reciprocal of a square root are lost in conversion
+    to what the plugin computes, so they are converted here.
     """
     marked = set(names)
     for node in model.get_ordered_ops():
@@ -96,6 +96,16 @@ def _convert_softmax(node: Any) -> None:
     _replace(node, ov.opset1.softmax(node.input_value(0), axis))
 
 
+def _convert_division(node: Any) -> None:
+    """Replace the reciprocal of a square root by a power."""
+    dividend, divisor = (node.input_value(port).get_node() for port in range(2))
+    if divisor.get_type_name() != "Sqrt" or dividend.get_type_name() != "Constant":
+        return
+    if np.all(dividend.get_data() == 1):
+        exponent = np.array(-0.5, node.get_element_type().to_dtype())
+        _replace(node, ov.opset1.power(divisor.input_value(0), exponent))
+
+
 def _replace(node: Any, by: Any) -> None:
     """Give an operator's name and consumers to another one."""
     name = node.friendly_name
@@ -104,7 +114,11 @@ def _replace(node: Any, by: Any) -> None:
     insert_behind(node.output(0), by)
 
 
-_CONVERSIONS = {"MaxPool": _convert_pooling, "Softmax": _convert_softmax}
+_CONVERSIONS = {
+    "Divide": _convert_division,
+    "MaxPool": _convert_pooling,
+    "Softmax": _convert_softmax,
+}
 
 
 def _mark(path: Path, names: Collection[str]) -> None:

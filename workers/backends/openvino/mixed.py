@@ -150,20 +150,19 @@ def _float32_operators(model: Any, precisions: dict[str, str]) -> set[str]:
     """Names of the operators that compute in float32: the layers of that precision and what follows
     them up to the next layer, and what precedes all layers, such as embeddings. Products that are
     no layers, such as those of attention, are operators like others."""
+    before: set[str] = set()
     float32: set[str] = set()
-    preceded: set[str] = set()
-    for node in model.get_ordered_ops():
+    operators = [op for op in model.get_ordered_ops() if op.get_type_name() != "Constant"]
+    for node in operators:
         name = node.friendly_name
-        sources = {port.get_source_output().get_node().friendly_name for port in node.inputs()}
+        nodes = (port.get_source_output().get_node() for port in node.inputs())
+        sources = {each.friendly_name for each in nodes if each.get_type_name() != "Constant"}
         precision = precisions.get(node_name(name)) if node.get_type_name() in HEAVY else None
-        is_behind = not preceded.isdisjoint(sources)
-        if precision is not None or is_behind:
-            preceded.add(name)
-        if precision == "float32" or (
-            precision is None and (not is_behind or not float32.isdisjoint(sources))
-        ):
+        if precision is None and sources <= before:
+            before.add(name)
+        elif precision == "float32" or (precision is None and not float32.isdisjoint(sources)):
             float32.add(name)
-    return float32
+    return float32 | before
 
 
 def _rows(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> list[dict[str, Any]]:

@@ -25,7 +25,8 @@ from workers.engine.types import Candidate
 
 #: Gain, as a logarithm, that is expected of a further build of a class: what users notice.
 _GAIN_OF_FURTHER = 0.05
-#: The same of a backend's first quantised build, over its fastest build of other classes.
+#: The same of a backend's first quantised build, over its fastest build of other classes. The ten
+#: examples gain 0.44 in int8 over bfloat16, twenty exported networks 0.07 (``served``, 2026-11-28).
 _GAIN_OF_FIRST = 0.3
 #: How an option marks int8 with ranges that are determined at run time.
 _DYNAMIC = "dynamic"
@@ -46,10 +47,10 @@ def next_promising(spaces: Spaces, trials: Sequence[Trial], excluded: Set[str]) 
         of_backend = [trial for trial in trials if trial.candidate.backend == name]
         own = best_ratio_within(inf, of_backend)
         limited = [each for each in waiting if limit_of(each) is not None]
-        plain = [each for each in waiting if limit_of(each) is None]
+        unlimited = [each for each in waiting if limit_of(each) is None]
         ranked += [
             ((1, -_possible_gain(each, of_backend, trials), own), each)
-            for each in [*plain[:1], *limited]
+            for each in [*unlimited[:1], *limited]
         ]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
