@@ -84,14 +84,15 @@ def describe(build: Build) -> str:
 
 
 def numbers(build: Build) -> str:
-    """Latency of a build and its ratio to the baseline."""
+    """Latency of a build, its ratio to the baseline, and the baseline's latency in the same run."""
     if build.p50_ns is None:
         return "not measured"
     what = "median" if build.execution is None else "median of a query of many samples"
     text = f"{latency_text(build.p50_ns)} {what}"
     if build.is_baseline:
         return f"{text}, the baseline"
-    return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}"
+    beside = f", {latency_text(build.p50_ns / build.ratio)} in the same run" if build.ratio else ""
+    return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}{beside}"
 
 
 def throughput_text(build: Build | Speed) -> str:

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import httpx
 
-from hpcfair.errors import HubError, HubUnreachable, class_of
+from hpcfair.errors import HubError, HubUnreachable, Unauthenticated, class_of
 
 #: ``X-Error-Code`` of the Hugging Face Hub's protocol to the code of a hub.
 _WIRE_CODES = {
@@ -13,6 +13,8 @@ _WIRE_CODES = {
     "EntryNotFound": "file_not_found",
     "GatedRepo": "access_gated",
 }
+#: Follows the hub's remedy, which is written for all clients, for requests without a valid token.
+_SIGN_IN = "Run `hpcfair login`, or set HPCFAIR_TOKEN."
 
 
 class HubAnswer(dict[str, Any]):
@@ -63,9 +65,16 @@ def refusal(response: httpx.Response) -> HubError:
         problem.get("detail") or problem.get("error_description") or (wire and problem.get("error"))
     )
     fields = problem.get("fields")
-    return class_of(code, status)(
+    kind = class_of(code, status)
+    hint = str(problem.get("hint") or "")
+    if code == "not_authenticated":
+        # The hub describes the header that this client sends by itself.
+        hint = _SIGN_IN
+    elif issubclass(kind, Unauthenticated):
+        hint = f"{hint} {_SIGN_IN}".strip()
+    return kind(
         str(detail or f"{plain(response.url)} answered {status}."),
-        str(problem.get("hint") or ""),
+        hint,
         code=code,
         status=status,
         fields=cast("dict[str, str]", fields) if isinstance(fields, dict) else None,

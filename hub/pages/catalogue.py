@@ -51,6 +51,7 @@ def catalogue(request: HttpRequest) -> HttpResponseBase:
         "section": "models",
         "query": query,
         "filters": filters,
+        "is_narrowed": bool(query or filters),
         "chosen": [
             {"name": name, "value": value, "without": _address(request.GET, name, None)}
             for name, value in filters.items()

@@ -124,7 +124,7 @@ def build_columns(
 
 def _summary(result: SearchResult, inconclusive: list[dict[str, Any]]) -> dict[str, Any]:
     gains = [
-        f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f}x faster"
+        f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f} times as fast"
         for best in best_results(result)[1:]
     ]
     return {

@@ -20,8 +20,9 @@ from registry.tables import Trial
 
 
 def model_by_round(rounds: Sequence[PredictionRound]) -> Chart | None:
-    """Rank correlation and recall of each round; ``None`` without a prediction."""
-    if not rounds:
+    """Rank correlation and recall of each round; ``None`` if a round has too few predictions."""
+    # Any order finds all of the fastest among as many trials.
+    if not rounds or rounds[0].trials <= ROUND_TOP:
         return None
     x = Axis("trial", 0, max(one.last for one in rounds) + 1)
     y = Axis("1 is perfect, 0 is chance", -1.0, 1.0, plain)

@@ -206,7 +206,7 @@ def _require_accuracy(builds: Collection[Build]) -> None:
     if builds and all(build.accuracy is None for build in builds):
         raise Invalid(
             "accuracy_not_measured",
-            "No accuracy of this model is measured, so no build has a least one.",
+            "The accuracy of this model is not measured, so `min_accuracy` cannot be met.",
             "State a tolerance, or publish samples with labels.",
             fields={"min_accuracy": "needs labelled samples"},
         )

@@ -22,3 +22,5 @@ def test_an_empty_hub_says_how_to_begin(client: Client) -> None:
     assert "No device has registered yet" in text(client, "/targets")
     assert "They start when a model is published" in text(client, "/jobs")
     assert "--repo-type dataset" in text(client, "/datasets")
+    assert "No model is published yet" in text(client, "/models")
+    assert "No model matches" in text(client, "/models?q=stars")

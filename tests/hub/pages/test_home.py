@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from registry.selectors.repository.revision import revision_get
-from registry.tables import Build, MLModel
+from registry.tables import Build, MLModel, Record
 from tests.hub.pages.test_reading import text
 from tests.hub.pages.tuning import floor_of, publish
 from tests.registry import shopfloor
@@ -27,6 +27,29 @@ def test_a_model_is_listed_once_with_its_largest_gain(client: Client, digits: ML
     publish(floor_of(digits, "arm64-generic"), half={"ratio": 0.25, "p50_ns": 4_000})
     (gain,) = client.get("/").context["gains"]
     assert (gain.target.slug, gain.ratio) == ("arm64-generic", 0.25)
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown", "hidden"),
+    [
+        ({"verdict": "unstable", "ratio": 0.91}, "inconclusive", "1.1 times as fast"),
+        ({"verdict": "faster", "ratio": 0.91}, "1.1 times as fast", "inconclusive"),
+        ({"scenario": "offline", "p50_ns": 79_900_000}, "79.9 ms a query", "79.9 ms<"),
+    ],
+)
+def test_a_record_is_listed_with_what_it_proves(
+    client: Client,
+    tuned_digits: list[Build],
+    columns: dict[str, object],
+    shown: str,
+    hidden: str,
+) -> None:
+    Record.objects.filter(pk=tuned_digits[0].record_id).update(**columns)
+    Record.objects.exclude(pk=tuned_digits[0].record_id).update(verdict="same", ratio=1.0)
+    start = '<h2 id="records">'
+    panel = text(client, "/").partition(start)[2].partition("</section>")[0]
+    assert shown in panel
+    assert hidden not in panel
 
 
 def test_without_gains_the_sample_loads_the_newest_model_that_runs(

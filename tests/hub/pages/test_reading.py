@@ -37,7 +37,9 @@ def test_a_stranger_learns_on_the_front_page_what_the_hub_is(client: Client, tun
 def test_the_catalogue_finds_by_words_and_facets(client: Client, tuned: Tuned) -> None:
     assert "alice/stars" in text(client, "/models?q=stars")
     assert "alice/stars" in text(client, "/models?task=image-classification")
-    assert "No model matches" in text(client, "/models?q=nebula")
+    nothing = text(client, "/models?q=nebula")
+    assert "No model matches" in nothing
+    assert 'href="/models">Show all models' in nothing
 
 
 def test_a_wrong_query_says_what_was_meant(client: Client, tuned: Tuned) -> None:

@@ -13,10 +13,11 @@ from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
 from registry.selectors.fair.description import describe
+from registry.services.work.attempt import job_succeed
 from registry.states import JobKind, JobState, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, TestTensor, User
 from tests.registry import shopfloor
-from tests.registry.searched import searched_floor
+from tests.registry.searched import record, searched_floor
 from tests.registry.shopfloor import Floor
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +106,17 @@ def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Flo
     assert len(set(urls)) == len(urls)
     times = [one.ended for one in found.activities if one.ended]
     assert times == sorted(times)
+
+
+def test_a_search_that_left_no_build_is_told_with_the_tools_of_its_measurements(
+    floor: Floor,
+) -> None:
+    floor.tune()
+    ticket = floor.claim()
+    record(floor, ticket.job_uuid, ticket.fence, "quarter")
+    job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"trials": 1})
+    (search,) = (one for one in of_kind(described(floor), "tune") if not one.generated)
+    assert {"hpcfair-hub", "optuna"} <= {one.name for one in search.tools if one.version}
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_repetition_leaves_open_what_it_could_not_measure() -> None:
 
 def test_the_summary_calls_the_defaults_best_only_if_everything_is_decided() -> None:
     assert summary_of([], []) == "the defaults are best"
-    assert summary_of(["int8 2.10x faster"], []) == "int8 2.10x faster"
+    assert summary_of(["int8 2.10 times as fast"], []) == "int8 2.10 times as fast"
     undecided = [{"tolerance": "exact"}, {"tolerance": "exact"}, {"tolerance": "int8"}]
     assert summary_of([], undecided) == "inconclusive for exact and int8"
 

@@ -87,7 +87,7 @@ def test_the_best_build_runs_and_its_deviation_is_reported(bob: User, here: This
 
 def test_the_published_network_runs_if_no_build_is_accepted(bob: User, here: ThisMachine) -> None:
     # Without labels, an accuracy cannot be asked for.
-    with pytest.raises(Invalid, match="No accuracy of this model is measured"):
+    with pytest.raises(Invalid, match="accuracy of this model is not measured"):
         submit(bob, here, min_accuracy=0.99999)
     Build.objects.update(accuracy=0.5)
     run = done(bob, submit(bob, here, min_accuracy=0.99999), here)

@@ -62,7 +62,7 @@ class EndFailureSerializer(Strict):
     {
         "fence": 3,
         "outcome": "succeeded",
-        "result": {"summary": "exact 1.42x faster after 31 trials"},
+        "result": {"summary": "exact 1.42 times as fast after 31 trials"},
         "signature": "bGV0IHRoaXMgYmUgYSBzaWduYXR1cmU=",
     }
 )

@@ -50,7 +50,15 @@ def search_activities(inputs: ActivityInputs) -> list[Activity]:
         if row.job is not None:
             builds.setdefault(row.job.pk, []).append(row)
             jobs.setdefault(row.job.pk, row.job)
-    return [_search(inputs, job, builds.get(pk, [])) for pk, job in jobs.items() if job.ended_at]
+    records: dict[int, list[Record]] = {}
+    for record in inputs.records.values():
+        if record.job_id is not None:
+            records.setdefault(record.job_id, []).append(record)
+    return [
+        _search(inputs, job, builds.get(pk, []), records.get(pk, []))
+        for pk, job in jobs.items()
+        if job.ended_at
+    ]
 
 
 def build_activities(inputs: ActivityInputs) -> list[Activity]:
@@ -94,7 +102,9 @@ def repetitions_of(inputs: ActivityInputs) -> tuple[Benchmark, ...]:
     return tuple(repetitions)
 
 
-def _search(inputs: ActivityInputs, job: Job, builds: list[Build]) -> Activity:
+def _search(
+    inputs: ActivityInputs, job: Job, builds: list[Build], records: list[Record]
+) -> Activity:
     tools = dict.fromkeys(tools_of(mapping(job.result.get("tools"))))
     seed = job.parameters.get("seed")
     environment, strategy = _device_of(job), None
@@ -108,6 +118,9 @@ def _search(inputs: ActivityInputs, job: Job, builds: list[Build]) -> Activity:
             strategy = details.search.get("strategy", strategy)
             measured_in = environment_of(details)
             environment = Environment(facts=measured_in.facts) if measured_in else environment
+    # A search that proved no build faster publishes none: its measurements name its tools.
+    for record in records:
+        tools |= dict.fromkeys(tools_of(inputs.measurements.of(record).tools))
     values = {"strategy": strategy} | job.parameters | job.result
     target = job.target.slug if job.target else None
     return Activity(
