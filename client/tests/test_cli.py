@@ -329,26 +329,6 @@ def test_a_token_the_hub_does_not_take_is_not_kept(
     assert not config_file().exists()
 
 
-@pytest.mark.parametrize(
-    ("code", "remedy"),
-    [
-        ("not_authenticated", "No. Run `hpcfair login`, or set HPCFAIR_TOKEN. ["),
-        ("token_expired", "No. Make one. Run `hpcfair login`, or set HPCFAIR_TOKEN. ["),
-    ],
-)
-def test_a_request_without_a_valid_token_names_the_command_that_stores_one(
-    hub: Any,
-    run: Callable[..., Result],
-    answer: Callable[..., httpx.Response],
-    code: str,
-    remedy: str,
-) -> None:
-    hint = "Make one." if code == "token_expired" else "Send `Authorization: Bearer hpf_...`."
-    hub.on("GET", "/api/v1/whoami", answer(401, code, "No.", hint))
-    result = run("whoami")
-    assert (result.exit_code, remedy in result.stderr) == (4, True)
-
-
 def test_login_without_a_token_is_refused(hub: Any, run: Callable[..., Result]) -> None:
     result = run("login", "https://hub.test", input="\n")
 

@@ -366,3 +366,23 @@ def test_a_wait_that_is_too_long_is_an_error_of_ours(hub: Any, client: Client) -
         client.job("j1").wait(0.1)
     assert isinstance(late.value, errors.HpcfairError)
     assert exit_status(late.value) == 5
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("not_authenticated", "No. Run `hpcfair login`, or set HPCFAIR_TOKEN. ["),
+        ("token_expired", "No. Make one. Run `hpcfair login`, or set HPCFAIR_TOKEN. ["),
+    ],
+)
+def test_a_request_without_a_valid_token_names_the_command_that_stores_one(
+    hub: Any,
+    run: Callable[..., Result],
+    answer: Callable[..., httpx.Response],
+    code: str,
+    remedy: str,
+) -> None:
+    hint = "Make one." if code == "token_expired" else "Send `Authorization: Bearer hpf_...`."
+    hub.on("GET", "/api/v1/whoami", answer(401, code, "No.", hint))
+    result = run("whoami")
+    assert (result.exit_code, remedy in result.stderr) == (4, True)

@@ -148,7 +148,11 @@ def in_words(candidate: str) -> str:
     backend, *options = candidate.split(" ")
     if not options or not all("=" in option for option in options):
         return candidate
-    return f"{backend} with {', '.join(_option_in_words(option) for option in options)}"
+    # A mark of the tuner: whether it is the runtime as it comes, with nothing set.
+    chosen = [option for option in options if option != "default=False"]
+    if chosen == ["default=True"]:
+        return f"{backend} with nothing set"
+    return f"{backend} with {', '.join(_option_in_words(option) for option in chosen)}"
 
 
 def gain_so_far(trial: Trial | None) -> str:

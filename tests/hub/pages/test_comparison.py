@@ -85,6 +85,7 @@ def test_hidden_models_and_nonsense_look_alike(client: Client) -> None:
     hidden, none = get(client, "model=bob/secret"), get(client, "model=bob/nothing")
     assert hidden.replace("secret", "nothing") == none
     assert "nothing called" in none
+    assert "matrix" not in none
 
 
 def test_downloads_hold_the_data_of_the_figures(client: Client, builds: list[Build]) -> None:

@@ -86,6 +86,8 @@ def test_a_report_of_an_older_worker_is_shown_as_it_is() -> None:
             "openvino with precision int8, num streams 2",
         ),
         ("tvm tuned=True fast_math=False", "tvm with tuned, no fast math"),
+        ("onnxruntime default=False threads=one", "onnxruntime with threads one"),
+        ("onnxruntime default=True", "onnxruntime with nothing set"),
         ("x failed: no memory", "x failed: no memory"),
     ],
 )

@@ -33,6 +33,15 @@ def test_the_page_says_what_the_trials_say(client: Client, tuned: Tuned) -> None
     assert "time of building and measuring" in text_of(client, f"{address}?x=time")
 
 
+def test_a_search_that_runs_is_called_running(client: Client) -> None:
+    floor = shopfloor.floor()
+    job = floor.tune()
+    floor.claim()
+    head = text_of(client, f"/jobs/{job.uuid}/search").partition("<h1>")[0]
+    assert "running" in head
+    assert "leased" not in head
+
+
 def test_a_job_without_trials_says_so(client: Client, tuned: Tuned) -> None:
     assert "This job has no trials" in text_of(client, f"/jobs/{tuned.inspection.uuid}/search")
 
