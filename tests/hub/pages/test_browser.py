@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from registry.selectors.repository.revision import revision_get
+from registry.services.fair.assessment import assessment_add
 from registry.services.work.attempt import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import AccessRequest, Discussion, Job, MLModel, User
@@ -19,6 +20,7 @@ from tests.hub.pages.conftest import Tuned, sign_in
 from tests.hub.pages.test_lineage import make_family
 from tests.programs import needs
 from tests.registry import shopfloor
+from tests.registry.assessed import document
 from workers.jobs.run import drain_imports
 
 pytestmark = [
@@ -248,3 +250,13 @@ def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
     page.get_by_role("link", name="alice/small, model").press("Enter")
     page.wait_for_url("**/alice/small/lineage")
     expect(page.locator(".here text").first).to_have_text("alice/small")
+
+
+def test_a_long_address_of_what_is_missing_fits_a_phone(page: Page, galaxy: MLModel) -> None:
+    found = document()
+    found["metrics"][0]["missing"][0]["what"] = f"No tool: https://hub.example.org/{'a' * 90}"
+    assessment_add(revision_get(galaxy), found)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{ROOT}/fair")
+    expect(page.get_by_text("No tool").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
