@@ -142,7 +142,9 @@ def deviation_text(deviation: Mapping[str, float | None]) -> str:
     """Distance of outputs from a reference; absolute figures with their scale or not at all."""
     error, largest = deviation.get("relative_l2"), deviation.get("max_relative")
     absolute = deviation.get("max_absolute")
-    parts = [] if error is None else [f"relative L2 {_share(error)}"]
+    on_random = deviation.get("random_relative_l2")
+    beside = "" if on_random is None else f" ({_share(on_random)} on random inputs)"
+    parts = [] if error is None else [f"relative L2 {_share(error)}{beside}"]
     if largest is not None:
         beside = "" if absolute is None else f" (max |y - ref| {absolute:.2g})"
         parts.append(f"largest difference {_share(largest)} of max |ref|{beside}")
@@ -208,7 +210,7 @@ def _accuracy(build: Build) -> str:
 
 
 def _error(build: Build | LooserBuild) -> float | None:
-    """The relative error; an older hub states only that on the test inputs."""
+    """The relative error; a hub that does not state it has it among the deviations."""
     error = build.relative_error
     return build.deviation.get("relative_l2") if error is None else error
 

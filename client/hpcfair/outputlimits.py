@@ -3,13 +3,13 @@
 Every reader of a best build applies them: the hub, devices and clients.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Final
 
 from hpcfair import reasons
-from hpcfair.precisions import PRECISION_OF, TOLERANCES
+from hpcfair.precisions import TOLERANCES
 from hpcfair.scenarios import SINGLE_STREAM
 
 _ORDER: list[str] = list(TOLERANCES)
@@ -27,7 +27,8 @@ class BuildFacts:
         tolerance: A value of :data:`hpcfair.precisions.TOLERANCES`.
         ratio: Latency over the baseline's; below 1 is faster.
         verdict: ``faster``, ``slower``, ``same`` or ``unstable``.
-        relative_error: See :func:`relative_error`; ``None`` if not measured.
+        relative_error: The error that a number limits: the largest relative L2 error over the test
+            inputs, which are the model's samples where it has any; ``None`` if not measured.
         accuracy: On the model's labelled samples, 0 to 1; ``None`` if not measured.
         reproduction: Outcome of the newest reproduction; "" if there is none.
         is_trusted: Whether the device that measured it is trusted.
@@ -62,22 +63,6 @@ class BuildFacts:
 def accepts(tolerance: str, other: str) -> bool:
     """Whether a user who accepts the class ``tolerance`` accepts builds of the class ``other``."""
     return _ORDER.index(other) <= _ORDER.index(tolerance)
-
-
-def relative_error(tolerance: str, deviation: Mapping[str, float]) -> float | None:
-    """The error of a build that a number limits: the largest relative L2 error of its outputs.
-
-    It is over all inputs on which the limits of its class are checked: the test inputs and, unless
-    the build is quantised, random inputs beside the samples. Returns ``None`` if not measured.
-
-    Args:
-        tolerance: Class of the build.
-        deviation: Figures of the build by name.
-    """
-    error, on_random = deviation.get("relative_l2"), deviation.get("random_relative_l2")
-    if error is None or on_random is None or PRECISION_OF[tolerance].is_quantised:
-        return error
-    return max(error, on_random)
 
 
 def is_accepted(

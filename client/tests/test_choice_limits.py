@@ -16,7 +16,7 @@ from hpcfair.choice import (
     best_of_each_limit,
     choose,
 )
-from hpcfair.outputlimits import BuildFacts, relative_error
+from hpcfair.outputlimits import BuildFacts
 from hpcfair.precisions import TOLERANCES
 
 HERE = TargetFacts("here", "x86-64", frozenset({"avx2"}), 30)
@@ -140,22 +140,6 @@ def test_a_laxer_class_brings_nothing_if_its_build_would_not_be_chosen() -> None
     published = {HERE: [BASELINE, EXACT], BELOW: [INT8]}
     request = LoadRequest("x86-64", {"avx2"}, {"ort"}, "exact")
     assert choose(published, request).looser == ()
-
-
-@pytest.mark.parametrize(
-    ("tolerance", "deviation", "error"),
-    [
-        ("fp16", {"relative_l2": 1e-3}, 1e-3),
-        ("fp16", {"relative_l2": 1e-3, "random_relative_l2": 8e-3}, 8e-3),
-        ("fp16", {"relative_l2": 1e-3, "random_relative_l2": 1e-4}, 1e-3),
-        ("int8", {"relative_l2": 1e-3, "random_relative_l2": 0.4}, 1e-3),
-        ("exact", {"max_absolute": 1e-3}, None),
-    ],
-)
-def test_the_error_is_the_largest_of_the_inputs_that_are_checked(
-    tolerance: str, deviation: dict[str, float], error: float | None
-) -> None:
-    assert relative_error(tolerance, deviation) == error
 
 
 def test_each_number_brings_another_build() -> None:

@@ -273,6 +273,10 @@ def test_a_command_names_the_limits_there_are(client: Client) -> None:
     ("deviation", "text"),
     [
         (INT8["deviation"], "relative L2 1.4 %, largest difference 3 % of max |ref| (max |y - "),
+        (
+            {"relative_l2": 0.0084, "random_relative_l2": 0.013},
+            "relative L2 0.84 % (1.3 % on random inputs)",
+        ),
         ({"max_absolute": 14.0, "max_relative": 2e-7}, "largest difference 2e-07 of max |ref| "),
         ({"max_absolute": 14.0}, ""),
         ({}, ""),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from hpcfair.outputlimits import relative_error
 from registry.scenarios import Scenario
 from registry.selectors.search.speeds import Speed
 from registry.tables import Build
@@ -88,7 +87,7 @@ def execution(build: Build | Speed) -> str:
 def cost(build: Build) -> str:
     """What a build costs in exactness: deviation and accuracy."""
     parts = (
-        deviation(relative_error(build.tolerance, build.deviation)),
+        deviation(build.relative_error),
         accuracy(build.accuracy, build.accuracy_reference),
     )
     return ", ".join(part for part in parts if part)

@@ -1,7 +1,7 @@
 """The best of a search's confirmed results, by the rule of :mod:`hpcfair.choice`."""
 
 from hpcfair.choice import best_of
-from hpcfair.outputlimits import BuildFacts, relative_error
+from hpcfair.outputlimits import BuildFacts
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.search_result import SearchResult
@@ -16,9 +16,7 @@ def facts_of(result: SearchResult) -> list[BuildFacts]:
             ratio=confirmed.measurement.ratio.value,
             verdict=confirmed.measurement.verdict,
             is_baseline=confirmed is result.baseline,
-            relative_error=relative_error(
-                confirmed.build.tolerance, confirmed.output_check.figures
-            ),
+            relative_error=confirmed.output_check.deviation.relative_l2,
             accuracy=confirmed.output_check.accuracy,
         )
         for number, confirmed in enumerate((result.baseline, *result.confirmed_results))

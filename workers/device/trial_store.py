@@ -72,8 +72,6 @@ def _row(trial: Trial, search_key: str) -> dict[str, Any]:
         row |= {"tolerance": trial.build.tolerance, "compile_s": trial.build.compile_s}
     if trial.deviation is not None:
         row["deviation"] = asdict(trial.deviation)
-        if trial.random_relative_l2 is not None:
-            row["deviation"]["random_relative_l2"] = trial.random_relative_l2
     if trial.measurement is not None:
         measured = trial.measurement
         row |= {
@@ -86,14 +84,18 @@ def _row(trial: Trial, search_key: str) -> dict[str, Any]:
     return row
 
 
+def _deviation(figures: dict[str, float]) -> Deviation | None:
+    # Earlier versions stored the error on random inputs here, too.
+    names = Deviation.__dataclass_fields__
+    return Deviation(**{name: figures[name] for name in names}) if figures else None
+
+
 def _trial(row: dict[str, Any]) -> Trial:
     build = None
     if row["tolerance"]:
         build = BuildResult(
             "measured", tolerance=row["tolerance"], compile_s=row["compile_s"] or 0.0
         )
-    deviation = dict(row["deviation"])
-    random_relative_l2 = deviation.pop("random_relative_l2", None)
     return Trial(
         number=row["number"],
         candidate=_candidate(row["candidate"]),
@@ -101,8 +103,7 @@ def _trial(row: dict[str, Any]) -> Trial:
         outcome=row["outcome"],
         duration_s=row["duration_s"],
         build=build,
-        deviation=Deviation(**deviation) if deviation else None,
-        random_relative_l2=random_relative_l2,
+        deviation=_deviation(row["deviation"]),
         accuracy=row["accuracy"],
         measurement=measurement_from(row["measurement"]) if row["measurement"] else None,
         predicted_ratio=row["predicted_ratio"],

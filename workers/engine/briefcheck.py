@@ -12,7 +12,7 @@ def brief_test_set(tests: TestSet, network: Network) -> TestSet:
     """The test set of a brief check: as many cases as ``BRIEF_MACS`` allow, at least one, and a
     random input where the cases are samples; the whole set if nothing is left out.
 
-    Limits on the error count random inputs as well. Other sizes and planted numbers are left out,
+    Classes have limits on random inputs as well. Other sizes and planted numbers are left out,
     since runtimes compile the network again for each of them. The accuracy on a part of the cases
     would mean little, so they have no labels.
     """

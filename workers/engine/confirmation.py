@@ -10,7 +10,6 @@ import numpy as np
 from hpcfair.measurement.ratio import MARGIN, is_disturbed, round_ratios
 from hpcfair.measurement.sequential import log_ratios
 from hpcfair.measurement.types import Interval
-from hpcfair.outputlimits import relative_error
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into
@@ -145,7 +144,7 @@ class Confirmation:
         checked = self._output_check
         if checked is None:
             return self.trial.relative_error
-        return relative_error(self.trial.tolerance, checked.figures)
+        return checked.deviation.relative_l2
 
     def is_slower_than(self, ratio: float) -> bool:
         """Whether every round so far was slower than ``ratio``."""

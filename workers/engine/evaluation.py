@@ -82,7 +82,6 @@ def evaluate(
         duration_s=context.clock.monotonic() - started,
         build=build,
         deviation=check.deviation if check else None,
-        random_relative_l2=check.random_relative_l2 if check else None,
         accuracy=check.accuracy if check else None,
         measurement=steps.measurement,
         predicted_ratio=proposal.predicted_ratio,

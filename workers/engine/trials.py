@@ -5,7 +5,6 @@ from typing import Any
 
 from hpcfair.measurement.ratio import METHOD
 from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
-from hpcfair.outputlimits import relative_error
 from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.types import BuildResult, Candidate, Outcome
 
@@ -51,7 +50,6 @@ class Trial:
         proposed_by: Name of the strategy that proposed it, at most 32 characters.
         duration_s: Of the whole trial.
         deviation: On the test inputs; ``None`` if outputs were not compared.
-        random_relative_l2: On random inputs beside samples; ``None`` if not compared.
         accuracy: On labelled samples, 0 to 1.
         predicted_ratio: The strategy's prediction before the trial.
         detail: Why it failed.
@@ -68,7 +66,6 @@ class Trial:
     measurement: Measurement | None = None
     predicted_ratio: float | None = None
     detail: str = ""
-    random_relative_l2: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -87,14 +84,9 @@ class Trial:
 
     @property
     def relative_error(self) -> float | None:
-        """The error that users limit by a number, see :func:`hpcfair.outputlimits.relative_error`;
+        """The error that users limit by a number, see :class:`hpcfair.outputlimits.BuildFacts`;
         ``None`` if outputs were not compared."""
-        if self.deviation is None:
-            return None
-        figures = {"relative_l2": self.deviation.relative_l2}
-        if self.random_relative_l2 is not None:
-            figures["random_relative_l2"] = self.random_relative_l2
-        return relative_error(self.tolerance, figures)
+        return self.deviation.relative_l2 if self.deviation else None
 
 
 #: Relative errors that users usually state as their limit. The fastest build within each is

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hpcfair.choice import LoadRequest, Selection, TargetFacts, choose
-from hpcfair.outputlimits import BuildFacts, relative_error
+from hpcfair.outputlimits import BuildFacts
 from hpcfair.scenarios import SINGLE_STREAM
 
 #: Members of the bundle's builds that are no members of the hub's answer.
@@ -63,7 +63,7 @@ def _facts(key: int, build: Mapping[str, Any]) -> BuildFacts:
         reproduction="differs" if build.get("reproduced") is False else "",
         runtime=build["runtime"],
         backend=build["backend"],
-        relative_error=relative_error(build["tolerance"], build.get("deviation") or {}),
+        relative_error=(build.get("deviation") or {}).get("relative_l2"),
         accuracy=build.get("accuracy"),
         scenario=build.get("scenario", SINGLE_STREAM),
     )
@@ -96,7 +96,7 @@ def _looser(builds: list[dict[str, Any]], selection: Selection) -> list[dict[str
                 "gain": 1 / build["ratio"],
                 "latency_ns": build["p50_ns"],
                 "deviation": build.get("deviation") or {},
-                "relative_error": relative_error(build["tolerance"], build.get("deviation") or {}),
+                "relative_error": (build.get("deviation") or {}).get("relative_l2"),
             }
         )
     return looser

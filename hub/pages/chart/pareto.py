@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from django.urls import reverse
 
-from hpcfair.outputlimits import relative_error
 from hub.pages.chart.axis import Axis, error_label, log_axis, plain, ratio_label
 from hub.pages.chart.figure import (
     Chart,
@@ -152,7 +151,7 @@ def _loss_axis(placed: Sequence[tuple[Build, float]]) -> Axis:
 
 def _error(build: Build) -> float | None:
     """Largest relative L2 error of the outputs."""
-    return relative_error(build.tolerance, build.deviation)
+    return build.relative_error
 
 
 def _lost_points(build: Build) -> float | None:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from django.db.models import Sum
 
-from hpcfair.outputlimits import relative_error
 from registry.selectors.results.speed import InputShape, batch_of
 from registry.tables import Build, BuildFile, CallSite, MLModel, Record, Revision
 
@@ -165,7 +164,7 @@ def _measured(
             "memory": parts["memory"] or None,
             "size": size or None,
             "accuracy": build.accuracy,
-            "error": relative_error(build.tolerance, build.deviation),
+            "error": build.relative_error,
             "throughput": throughput * (batch or 1) if throughput else None,
         },
         conditions={

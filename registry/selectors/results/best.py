@@ -13,7 +13,7 @@ from hpcfair.choice import (
     best_of_each_limit,
     choose,
 )
-from hpcfair.outputlimits import BuildFacts, is_accepted, relative_error
+from hpcfair.outputlimits import BuildFacts, is_accepted
 from registry.errors import Invalid
 from registry.scenarios import Scenario
 from registry.selectors.access import Actor, readable_repositories
@@ -246,7 +246,7 @@ def facts_of(builds: Sequence[Build]) -> list[BuildFacts]:
             is_trusted=standing[build.pk][1],
             runtime=build.runtime,
             backend=build.candidate["backend"],
-            relative_error=relative_error(build.tolerance, build.deviation),
+            relative_error=build.relative_error,
             accuracy=build.accuracy,
             scenario=build.scenario,
         )

@@ -72,6 +72,12 @@ class Build(Signed):
             models.Index(fields=["id"], condition=Q(signed_at__isnull=True), name="build_unsigned")
         ]
 
+    @property
+    def relative_error(self) -> float | None:
+        """As of :class:`hpcfair.outputlimits.BuildFacts`."""
+        error: float | None = self.deviation.get("relative_l2")
+        return error
+
 
 class BuildFile(models.Model):
     """One file of a build."""

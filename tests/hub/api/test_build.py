@@ -34,13 +34,13 @@ def test_builds_are_listed_within_a_class_a_number_or_a_least_accuracy(
     path = "models/lab/galaxy-cnn/builds"
     deviation = {"max_absolute": 0.9, "relative_l2": 0.0137, "random_relative_l2": 0.4}
     Build.objects.filter(pk=scene.fast.pk).update(
-        tolerance="int8", deviation=deviation, accuracy=0.97
+        tolerance="bf16", deviation=deviation, accuracy=0.97
     )
     Build.objects.filter(pk=scene.baseline.pk).update(deviation={"relative_l2": 1e-6})
     fast, baseline = str(scene.fast.uuid), str(scene.baseline.uuid)
     cases = {
         "": [fast, baseline],
-        "tolerance=int8": [fast, baseline],
+        "tolerance=bf16": [fast, baseline],
         "tolerance=exact": [baseline],
         "tolerance=0.02": [fast, baseline],
         "tolerance=0.01": [baseline],

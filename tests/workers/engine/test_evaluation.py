@@ -115,9 +115,6 @@ def test_a_brief_check_compares_each_output_with_that_of_its_own_input(
     assert checked.deviation.relative_l2 < 1e-6
     assert checked.random_relative_l2 is not None
     assert checked.random_relative_l2 < 1e-6
-    assert evaluation.trial.relative_error == max(
-        checked.deviation.relative_l2, checked.random_relative_l2
-    )
 
 
 def test_a_brief_check_leaves_out_what_runtimes_compile_again() -> None:

@@ -16,9 +16,8 @@ from workers.engine.requests import SearchBudget
 from workers.engine.search_result import WORTH_REPORTING, SearchResult
 from workers.engine.search_state import FEWEST_TRIALS, SearchState
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
-from workers.engine.strategies.error_limits import best_ratio_within
 from workers.engine.trial_store import MemoryTrialStore
-from workers.engine.trials import MIXED_PRECISION, Measurement, Prior, Trial, is_closer
+from workers.engine.trials import MIXED_PRECISION, Measurement, Prior, Trial
 from workers.engine.tune import tune
 from workers.engine.types import BuildResult, Candidate, Options
 from workers.testing.simulation import SimulatedDevice
@@ -233,20 +232,6 @@ def test_a_laxer_class_that_is_closer_makes_a_finalist() -> None:
     trials = [erring(0, 0.50, 0.03, "bf16"), erring(1, 0.55, 0.008, "int8")]
     state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
     assert [trial.number for trial in state.candidates_to_confirm()] == [0, 1]
-
-
-def test_errors_on_random_inputs_decide_which_limits_a_build_keeps_to() -> None:
-    half = replace(erring(0, 0.50, 0.008, "bf16"), random_relative_l2=0.011)
-    mixed = erring(1, 0.60, 0.009, "bf16")
-    assert (half.relative_error, mixed.relative_error) == (0.011, 0.009)
-    assert is_closer(mixed.relative_error, half.relative_error)
-    assert best_ratio_within(0.01, [half, mixed]) == 0.60
-    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), [half])
-    provenance = {MIXED_PRECISION: {"limit": 0.01}}
-    assert state.bar(BuildResult("measured", provenance=provenance)) == Bar(1.0, 1.0)
-    # A quantised build is calibrated for the samples.
-    quantised = replace(erring(2, 0.40, 0.008, "int8"), random_relative_l2=0.3)
-    assert quantised.relative_error == 0.008
 
 
 def test_files_of_a_closer_candidate_are_kept(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from hpcfair.outputlimits import relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.results.acceptance import MinAccuracyField, QueryToleranceField
@@ -26,8 +25,8 @@ from registry.states import ToleranceClass, Verdict
 from registry.tables import Build, Reproduction
 
 RELATIVE_ERROR = (
-    "Largest relative L2 error over the test inputs and, unless the build is quantised, random "
-    "inputs; a number as `tolerance` limits it."
+    "Largest relative L2 error over the test inputs, which are the model's samples where it has "
+    "any; a number as `tolerance` limits it."
 )
 BUILD_UUID = "c1d9a1de-7c1f-4a53-9c0c-3b1f5c8c9a10"
 BUILD_EXAMPLE = {
@@ -116,7 +115,7 @@ class BuildSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Samples per second; null for a single stream."
     )
     deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
-    relative_error = serializers.SerializerMethodField(help_text=RELATIVE_ERROR)
+    relative_error = serializers.FloatField(allow_null=True, help_text=RELATIVE_ERROR)
     accuracy = serializers.FloatField(allow_null=True)
     accuracy_reference = serializers.FloatField(allow_null=True)
     record_id = serializers.CharField()
@@ -143,9 +142,6 @@ class BuildSerializer(serializers.Serializer[Any]):
     def get_limit(self, build: Build) -> float | None:
         best: BestBuilds = self.context["best"]
         return best.limits.get(build.pk)
-
-    def get_relative_error(self, build: Build) -> float | None:
-        return relative_error(build.tolerance, build.deviation)
 
     def get_reproduced(self, build: Build) -> bool | None:
         latest: dict[int, Reproduction] = self.context["reproductions"]

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hpcfair.choice import LoadRequest
-from hpcfair.outputlimits import relative_error
 from hub.api.schema import example
 from hub.api.v1.repository.file import FileSerializer
 from hub.api.v1.results.acceptance import AcceptanceSerializer, ToleranceField
@@ -242,7 +241,7 @@ def _looser(builds: Iterable[FasterBuild]) -> list[dict[str, Any]]:
             "gain": 1 / each.build.ratio,
             "latency_ns": each.build.p50_ns,
             "deviation": each.build.deviation,
-            "relative_error": relative_error(each.build.tolerance, each.build.deviation),
+            "relative_error": each.build.relative_error,
             "accuracy": each.build.accuracy,
             "accuracy_reference": each.build.accuracy_reference,
         }
