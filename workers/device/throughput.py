@@ -67,7 +67,7 @@ def publish_throughput(
         for each in measurements
         if each.measurement.verdict == "faster"
     ]
-    return {**summary, "offline": ", ".join(gains) or "the defaults are best"}
+    return {**summary, "offline": ", ".join(gains) or "no build is proved faster"}
 
 
 def _unmeasured(hub: Hub, reason: str, budget_s: float | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import islice
 
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import CandidateFailed
@@ -72,11 +73,16 @@ class Screening:
         deadline_of: Deadline,
     ) -> list[OfflineConfiguration]:
         """The best points of all variants that there is time for; ``subjects`` begin with the
-        defaults."""
+        defaults.
+
+        The first variant of the first build of each class precedes all others, so that no class
+        stays without a configuration where stricter ones need the time.
+        """
         screened: list[OfflineConfiguration] = []
         names = {baseline.variant.candidate(1).sha256}
-        for subject in subjects:
-            for variant in self._variants(subject, deadline_of):
+        leading = [(subject, 1) for subject in _first_of_each_class(subjects)]
+        for subject, most in [*leading, *((subject, None) for subject in subjects)]:
+            for variant in islice(self._variants(subject, deadline_of), most):
                 # Builds that differ in options that are replaced are opened alike.
                 name = variant.candidate(1).sha256
                 if name in names:
@@ -150,6 +156,15 @@ class Screening:
             if not isinstance(session, QuerySession):
                 raise NotMeasured("this device computes one sample at a time")
             yield session
+
+
+def _first_of_each_class(subjects: Sequence[Subject]) -> list[Subject]:
+    """The defaults, and of each class the first build."""
+    defaults, *others = subjects
+    first: dict[Tolerance, Subject] = {}
+    for subject in others:
+        first.setdefault(subject.trial.tolerance, subject)
+    return [defaults, *first.values()]
 
 
 def fastest_of(

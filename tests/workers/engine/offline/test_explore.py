@@ -88,7 +88,7 @@ def test_after_a_build_that_fails_the_next_is_measured(
 
 
 def test_without_a_gain_the_defaults_are_left(device: QueryDevice, result: SearchResult) -> None:
-    device.per_s["streams"] = 900.0
+    device.per_s |= {"one": 950.0, "streams": 900.0}
     offline = measured(device, result, 60.0)
     assert offline.configurations == ()
     assert offline.baseline.execution.streams == "one"
@@ -110,6 +110,18 @@ def test_lower_precisions_are_left_out_when_no_time_is_left(
     offline = measured(device, result, seconds)
     assert [each.confirmed.build.tolerance for each in offline.configurations] == classes
     assert offline.baseline.confirmed.measurement.blocks
+
+
+def test_each_class_is_screened_before_a_second_way_to_open_a_stricter_one(
+    device: QueryDevice, result: SearchResult
+) -> None:
+    measured(device, result, 60.0)
+    # The defaults, then those for streams, then the best exact build.
+    screened = [session.tolerance for session in device.sessions if session.current]
+    classes = [*dict.fromkeys(each.build.tolerance for each in result.confirmed_results)]
+    assert len(classes) > 1
+    assert screened[2 : 2 + len(classes)] == classes
+    assert "exact" in screened[2 + len(classes) :]
 
 
 @pytest.mark.parametrize("seconds", [30.0, 120.0])
