@@ -22,7 +22,7 @@ CALLED_BY_OTHERS = {
     # Django: settings, apps, commands, tables, forms, views, addresses
     "hub/settings/*": "[A-Z]*",
     "*/apps.py": "*Config verbose_name default_auto_field",
-    "hub/management/*": "Command help add_arguments",
+    "hub/management/*": "Command help add_arguments requires_system_checks",
     "registry/tables/*": "Meta verbose_name* indexes *_at *_by is_stray awaits_chunks",
     "registry/fair/crate/measurements.py": "latency_ns",
     "hub/pages/*": "clean_* allow_multiple_selected redirect_authenticated_user"

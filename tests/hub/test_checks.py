@@ -129,11 +129,12 @@ def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
     assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == []
 
 
-def test_a_wrong_value_stops_the_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("migrate", "--plan"), ("quota", "nobody")])
+def test_a_wrong_value_stops_the_start(tmp_path: Path, command: tuple[str, ...]) -> None:
     environment = {**os.environ, "HPCFAIR_LEASE_SECONDS": "soon", "HPCFAIR_DATA": str(tmp_path)}
     environment["DJANGO_SETTINGS_MODULE"] = "hub.settings.production"
     done = subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--plan"],
+        [sys.executable, "manage.py", *command],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -143,3 +144,30 @@ def test_a_wrong_value_stops_the_start(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "hub.E001" in done.stderr
     assert "HPCFAIR_LEASE_SECONDS" in done.stderr
+
+
+#: Runs a command of an operator, and prints whether that imported the views.
+_QUOTA = """
+import sys
+from contextlib import suppress
+from django.core.management import execute_from_command_line
+with suppress(SystemExit):
+    execute_from_command_line(["manage.py", "quota", "nobody"])
+print("hub.urls" in sys.modules)
+"""
+#: Starts a Celery worker as far as its tasks are imported, and prints the same.
+_WORKER = """
+import sys
+from workers.__main__ import app
+app.loader.init_worker()
+print("workers.tasks" in sys.modules, "hub.urls" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("program", "printed"), [(_QUOTA, "False"), (_WORKER, "True False")])
+def test_who_serves_no_pages_imports_no_views(tmp_path: Path, program: str, printed: str) -> None:
+    environment = {**os.environ, "HPCFAIR_DATA": str(tmp_path)}
+    environment["DJANGO_SETTINGS_MODULE"] = "hub.settings.production"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert done.stdout.decode().split() == printed.split()

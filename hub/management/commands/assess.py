@@ -4,8 +4,9 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.selectors.fair.assessment import assessable, newest_of, points_of
 from registry.selectors.repository.mlmodel import repository_get
@@ -15,7 +16,7 @@ from registry.states import RepositoryKind
 from registry.tables import Revision
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "List the FAIR scores of records, the lowest first, or queue assessment runs of the named "
         "or of all public records."

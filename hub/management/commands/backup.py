@@ -4,14 +4,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from hub.management.console import ProgressLine, spelled
 from registry.errors import RegistryError
 from registry.services.storage.backup import backup_make
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Back up the database, the files' bytes and the hub's keys into a folder. Safe while the "
         "hub is running. Each backup has a folder of its own; bytes are copied once for all "

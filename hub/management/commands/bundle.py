@@ -4,9 +4,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from hpcfair.bundle import BundleInvalid
+from hub.management.command import OperatorCommand
 from registry.attestations.keys import keyid_of
 from registry.errors import RegistryError
 from registry.selectors.work.bundle import bundle_pieces, bundles
@@ -19,7 +20,7 @@ _HOUR_S = 3600.0
 _SHOWN = 50
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Export jobs for a device without a network, import its results, or list bundles."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from hub.management.command import OperatorCommand
 from registry.services.results.conversion import conversions_queue
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Queue the conversion of models of config.json and safetensors that were published before "
         "this hub converted such models. Those that a former converter refused are queued by the "

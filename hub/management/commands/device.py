@@ -4,8 +4,9 @@ import argparse
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.selectors.people.account import user_get
 from registry.selectors.work.device import devices
@@ -26,7 +27,7 @@ _ACTIONS = {
 }
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "List devices, change the state of one, or issue a code with which a machine joins."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

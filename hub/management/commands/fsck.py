@@ -5,14 +5,15 @@ import json
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from hub.management.console import ProgressLine
 from registry.errors import RegistryError
 from registry.services.storage.fsck import IntegrityFault, fsck
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Check that all stored bytes are present and intact, and that all ids can be recomputed. "
         "Changes nothing, and is safe while the hub is running. Exits with status 1 if something "

@@ -5,14 +5,15 @@ import json
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from hub.management.console import ProgressLine, span, spelled
 from registry.errors import RegistryError
 from registry.services.storage.gc import Freed, gc, recount
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Delete bytes that no revision or build refers to, revisions that no branch or tag leads "
         "to, and unfinished uploads. Safe while the hub is running."

@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.attestations.keys import SigningUnavailable
 from registry.errors import RegistryError
 from registry.selectors.trust.evidence import trusted_hubs
@@ -15,7 +16,7 @@ from registry.services.trust.trustedhub import hub_distrust, hub_trust
 from registry.tables import HubKey
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "List the keys that sign builds and records, rotate the current one, or revoke one; trust "
         "keys of other hubs."

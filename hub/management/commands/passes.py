@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.selectors.results.passes import portfolios
 from registry.selectors.work.target import target_get
@@ -12,7 +13,7 @@ from registry.states import ArchitectureClass
 from registry.tables import PassPortfolio
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "List the best compiler passes of each architecture class, with their evidence."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from hub.management.console import size, spelled
 from registry.errors import RegistryError
 from registry.selectors.people.account import namespace_get
@@ -22,7 +23,7 @@ _COUNTED = {
 }
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "List what namespaces use, or set the quotas of one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

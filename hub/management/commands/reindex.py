@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.search import index, snapshot
 from registry.services.repository.card import (
@@ -16,7 +17,7 @@ from registry.services.repository.card import (
 from registry.services.results.best import best_builds_rebuild
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     """Rebuilds the index, or applies the changes since its last update.
 
     Optional: an index that is missing, damaged or of an older format is replaced in the background.

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from hub.management.console import ProgressLine
 from registry.errors import RegistryError
 from registry.services.storage.backup import backup_restore
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Restore a backup into an empty hub: database, files, keys; then migrate the tables to "
         "this version. Stop the hub before, and start it afterwards."

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from hub.management.command import OperatorCommand
 from registry.search.reference import document
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Print docs/search.md, the reference of the query grammar."
 
     def handle(self, *_: Any, **__: Any) -> None:

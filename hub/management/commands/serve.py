@@ -13,9 +13,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from hub import broker, proxy
+from hub.management.command import OperatorCommand
 from hub.settings.address import keep_address
 from hub.supervisor import Service, StartFailed, Supervisor
 
@@ -35,7 +36,7 @@ _OPEN_FILES = 32_768
 _TRANSFER_THREADS = 16
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Run the hub: proxy, web servers, broker and workers, supervised. All data is in "
         "HPCFAIR_DATA (default ./.hpcfair) and survives a restart. Ctrl-C stops everything."

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from hub.management.command import OperatorCommand
 from hub.settings.reference import document
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Print docs/settings.md, the reference of all environment variables."
 
     def handle(self, *_: Any, **__: Any) -> None:

@@ -5,15 +5,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.selectors.work.target import target_get, targets
 from registry.services.work.target import target_enable, targets_import
 from registry.tables import Target
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "List targets, enable or disable tuning for one of them, or register those in a file, "
         "which `hpcfair targets detect --json` writes."

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
+from hub.management.command import OperatorCommand
 from registry.errors import RegistryError
 from registry.selectors.people.account import user_find
 from registry.services.people.account import staff_set, user_create
@@ -21,7 +22,7 @@ from registry.states import Scope
 from registry.tables import User
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Create an account. The password is HPCFAIR_PASSWORD or prompted for. The other options "
         "also work for an existing account."
