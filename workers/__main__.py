@@ -42,6 +42,8 @@ def main() -> None:
     parser.add_argument("--log-level", default="WARNING")
     arguments = parser.parse_args()
     if arguments.role == "beat":
+        # It sends tasks by their names and runs none: their modules take half of its start.
+        app.conf.include = []
         Path(app.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
