@@ -50,8 +50,9 @@ if TYPE_CHECKING:
     from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
     from hpcfair.runon import RemoteRun
+    from hpcfair.searchresults import Hits
     from hpcfair.signature import Signature
-    from hpcfair.types import Build, Hits, MLModel, Revision
+    from hpcfair.types import Build, MLModel, Revision
 
 __all__ = [
     "Build", "Client", "Composition", "Config", "GenerationOptions", "Hits", "HpcfairError",
@@ -80,7 +81,8 @@ _HOME = {
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),
     "runon": ("RemoteRun",),
     "signature": ("Signature",),
-    "types": ("Build", "Hits", "MLModel", "Revision"),
+    "searchresults": ("Hits",),
+    "types": ("Build", "MLModel", "Revision"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

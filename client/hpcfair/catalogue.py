@@ -4,8 +4,9 @@ from typing import Literal, TypedDict
 
 from hpcfair import localcatalogue, machine
 from hpcfair.cache import Cache
+from hpcfair.searchresults import Hits
 from hpcfair.transport import Transport
-from hpcfair.types import Hits, MLModelSummary
+from hpcfair.types import MLModelSummary
 from hpcfair.typingnames import Unpack
 
 _PAGE = 100

@@ -11,9 +11,10 @@ from hpcfair.localquery import SORTS, SPEEDS, LocalQuery, NumberFilter, Requeste
 from hpcfair.outputlimits import accepts
 from hpcfair.runtimes.base import TensorInfo
 from hpcfair.scenarios import SINGLE_STREAM
+from hpcfair.searchresults import Hits
 from hpcfair.signature import Signature
 from hpcfair.tree import tree_id
-from hpcfair.types import Build, File, Hits, MLModelSummary
+from hpcfair.types import Build, File, MLModelSummary
 
 _WORD = re.compile(r"\w+")
 

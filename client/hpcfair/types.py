@@ -5,10 +5,9 @@ are relative to ONNX Runtime's defaults in the same interleaved run: below 1 is 
 nanoseconds, sizes bytes.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, overload
+from typing import Any
 
 from hpcfair.fromjson import FromJson, many, optional
 from hpcfair.hits import Similarity, Speed
@@ -229,32 +228,3 @@ class Account(FromJson):
     namespaces: tuple[dict[str, str], ...] = many()
     token: dict[str, Any] | None = None
     quotas: tuple[dict[str, Any], ...] = many()
-
-
-@dataclass(frozen=True, slots=True)
-class Hits(Sequence[MLModelSummary]):
-    """Search results, best first.
-
-    Attributes:
-        total: Number of all results, shown or not.
-        facets: Field to values with their counts.
-        hints: Of an empty result: filter values that no model has, with the ones most alike.
-    """
-
-    items: tuple[MLModelSummary, ...]
-    total: int
-    facets: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    hints: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[MLModelSummary]:
-        return iter(self.items)
-
-    @overload
-    def __getitem__(self, index: int) -> MLModelSummary: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[MLModelSummary, ...]: ...
-    def __getitem__(self, index: int | slice) -> MLModelSummary | tuple[MLModelSummary, ...]:
-        return self.items[index]

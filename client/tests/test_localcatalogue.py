@@ -12,6 +12,8 @@ from hpcfair.client import Client
 from hpcfair.config import Config
 from hpcfair.errors import BadInput
 from hpcfair.resolution import PlainModelWarning
+from hpcfair.searchresults import Hits
+from hpcfair.types import MLModelSummary
 
 ABOUT = {
     "lab/tiny": {
@@ -142,3 +144,15 @@ def test_what_is_no_longer_in_a_cache_is_not_listed(offline: Client) -> None:
 def test_what_cannot_be_answered_is_refused(offline: Client, query: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         offline.search(query)
+
+
+def test_results_print_as_a_table():
+    hit = MLModelSummary("lab/tiny", license="MIT", task="regression", builds={"avx2": 0.5})
+    assert str(Hits((hit,), 3)).splitlines() == [
+        "1 of 3 models",
+        "name      license  task        fastest build",
+        "lab/tiny  MIT      regression  0.50 on avx2",
+    ]
+    assert (
+        str(Hits((), 0, hints=("No model has task:x.",))) == "0 of 0 models\nNo model has task:x."
+    )

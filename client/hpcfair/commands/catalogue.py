@@ -9,8 +9,8 @@ from hpcfair.client import Client
 from hpcfair.commands.files import Pulled
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say, size
-from hpcfair.explain import describe, latency_text, numbers, throughput_text
-from hpcfair.scenarios import Execution
+from hpcfair.explain import describe, numbers
+from hpcfair.searchresults import fastest
 from hpcfair.types import MLModel, MLModelSummary
 
 Option = typer.Option
@@ -93,7 +93,7 @@ def search(
         emit_json(hits)
         return
     columns = ["model", "task", "license", "signature", "fastest"]
-    rows = [[hit.name, hit.task, hit.license, hit.signature, _fastest(hit)] for hit in hits]
+    rows = [[hit.name, hit.task, hit.license, hit.signature, fastest(hit)] for hit in hits]
     if similar:
         columns.append("alike")
         rows = [[*row, _alike(hit)] for row, hit in zip(rows, hits, strict=True)]
@@ -165,21 +165,6 @@ def _describe(client: Client, model: MLModel) -> None:
             ("page", f"{client.config.url}/{model.name}"),
         ]
     )
-
-
-def _fastest(hit: MLModelSummary) -> str:
-    speed = hit.speed
-    if speed is not None:
-        text = f"{latency_text(speed.latency_ns)} on {speed.target}"
-        if speed.throughput_per_s is not None:
-            execution = speed.execution or Execution()
-            text = f"{throughput_text(speed)} on {speed.target}, {execution}"
-        is_faster = speed.gain > 1
-        return f"{text}, {speed.gain:.1f} times as fast [{speed.tolerance}]" if is_faster else text
-    if not hit.builds:
-        return ""
-    target, ratio = min(hit.builds.items(), key=lambda item: item[1])
-    return f"{ratio:.2f} on {target}"
 
 
 def _alike(hit: MLModelSummary) -> str:

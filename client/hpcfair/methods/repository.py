@@ -29,7 +29,8 @@ from hpcfair.modelimport import ModelImport
 from hpcfair.origin import origin_of
 from hpcfair.publish import Publication
 from hpcfair.runtimes.base import Array
-from hpcfair.types import Finding, Hits, MLModel, Revision
+from hpcfair.searchresults import Hits
+from hpcfair.types import Finding, MLModel, Revision
 from hpcfair.typingnames import Unpack
 
 
