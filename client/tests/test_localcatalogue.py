@@ -154,5 +154,5 @@ def test_results_print_as_a_table():
         "lab/tiny  MIT      regression  0.50 on avx2",
     ]
     assert (
-        str(Hits((), 0, hints=("No model has task:x.",))) == "0 of 0 models\nNo model has task:x."
+        str(Hits((), 0, hints=("No task:x.",))) == "0 of 0 models\nNo task:x."
     )
