@@ -153,6 +153,4 @@ def test_results_print_as_a_table():
         "name      license  task        fastest build",
         "lab/tiny  MIT      regression  0.50 on avx2",
     ]
-    assert (
-        str(Hits((), 0, hints=("No task:x.",))) == "0 of 0 models\nNo task:x."
-    )
+    assert str(Hits((), 0, hints=("No task:x.",))) == "0 of 0 models\nNo task:x."
