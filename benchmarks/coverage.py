@@ -27,6 +27,7 @@ from benchmarks.coverage_trials import CoverageSetup, Document, cover
 from benchmarks.exports.catalogue import FAMILIES
 from benchmarks.exports.drawing import Export, draw
 from benchmarks.exports.folders import NotExported, folder_of
+from benchmarks.exports.sizes import SCALES, SMALL
 from benchmarks.report import environment, report, say
 from workers.backends import registry
 from workers.fleet.probe import this_machine
@@ -55,7 +56,7 @@ def main() -> None:
     facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
     limits = options.seconds, options.network_s, options.build_s
     setup = CoverageSetup(here, backends, reference, *limits, folder, is_brief=options.brief)
-    exports = draw(options.seed, options.networks, options.families)
+    exports = draw(options.seed, options.networks, options.families, options.scale)
     results, not_exported = _cover_all(exports, setup, options)
     faults = {name: fault for name, fault in setup.faults.items() if fault}
     facts |= {"backends": sorted(backends), "missing": missing | faults}
@@ -133,6 +134,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="another seed is another set")
     parser.add_argument("--networks", type=int, help="size of the set, by default all")
     parser.add_argument("--families", help=f"of {','.join(FAMILIES)}")
+    parser.add_argument("--scale", choices=SCALES, default=SMALL, help="of the networks' sizes")
     parser.add_argument("--backends", help="by default all that are here")
     parser.add_argument("--target", help="of this machine; gpu for its GPU")
     parser.add_argument("--seconds", type=float, help="of one measurement, by default 2")

@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.exports.catalogue import FAMILIES
 from benchmarks.exports.drawing import Export, draw
 from benchmarks.exports.folders import NotExported, folder_of
+from benchmarks.exports.sizes import SCALES, SMALL
 from benchmarks.networks import example, network_of
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from benchmarks.searchoptions import SearchOptions
@@ -89,7 +90,7 @@ def _networks(options: argparse.Namespace) -> dict[str, Callable[[], Network]]:
     InspectionError."""
     if options.seed is None:
         return {name: partial(example, name, options.cache) for name in options.models}
-    exports = draw(options.seed, options.networks, options.families)
+    exports = draw(options.seed, options.networks, options.families, options.scale)
     return {export.slug: partial(_exported, export, options.cache) for export in exports}
 
 
@@ -208,6 +209,7 @@ def _options() -> argparse.Namespace:
     )
     options.number("networks", 20, 2, "size of that set")
     add("--families", help=f"of that set, of {','.join(FAMILIES)}")
+    add("--scale", choices=SCALES, default=SMALL, help="of the sizes of its networks")
     add("--target", help="of this machine; gpu for its GPU")
     options.number("budget", 60.0, 12.0, "seconds of search per model")
     options.number("schedules", 120.0, 0.0, "seconds of search of TVM's schedules per model before")

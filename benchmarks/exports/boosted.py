@@ -1,6 +1,5 @@
 """Boosted trees of XGBoost and LightGBM, converted by onnxmltools."""
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from onnxmltools.convert.common.data_types import FloatTensorType
 
 from benchmarks.exports.drawing import Export
 from benchmarks.exports.scikit_learn import table
+from benchmarks.exports.sizes import Sizes
 
 
 @dataclass
@@ -52,23 +52,24 @@ class BoostedModel:
         onnx.save(model, folder / "model.onnx")
 
 
-def _sizes(chance: random.Random) -> dict[str, Any]:
-    return {"n_estimators": chance.choice((20, 50)), "max_depth": chance.choice((4, 6))}
+def _ensemble(sizes: Sizes) -> dict[str, Any]:
+    trees = sizes.choice((20, 50), (100, 300, 500))
+    return {"n_estimators": trees, "max_depth": sizes.choice((4, 6), (4, 6, 8))}
 
 
-def xgboost_classifier(chance: random.Random) -> BoostedModel:
-    x, y, samples = table(chance)
-    trees = xgboost.XGBClassifier(**_sizes(chance), n_jobs=1).fit(x, y)
+def xgboost_classifier(sizes: Sizes) -> BoostedModel:
+    x, y, samples = table(sizes)
+    trees = xgboost.XGBClassifier(**_ensemble(sizes), n_jobs=1).fit(x, y)
     return BoostedModel(trees, samples, onnxmltools.convert_xgboost, {})
 
 
-def xgboost_regressor(chance: random.Random) -> BoostedModel:
-    x, y, samples = table(chance, is_regression=True)
-    trees = xgboost.XGBRegressor(**_sizes(chance), n_jobs=1).fit(x, y)
+def xgboost_regressor(sizes: Sizes) -> BoostedModel:
+    x, y, samples = table(sizes, is_regression=True)
+    trees = xgboost.XGBRegressor(**_ensemble(sizes), n_jobs=1).fit(x, y)
     return BoostedModel(trees, samples, onnxmltools.convert_xgboost, {})
 
 
-def lightgbm_classifier(chance: random.Random) -> BoostedModel:
-    x, y, samples = table(chance)
-    trees = lightgbm.LGBMClassifier(**_sizes(chance), n_jobs=1, verbose=-1).fit(x, y)
+def lightgbm_classifier(sizes: Sizes) -> BoostedModel:
+    x, y, samples = table(sizes)
+    trees = lightgbm.LGBMClassifier(**_ensemble(sizes), n_jobs=1, verbose=-1).fit(x, y)
     return BoostedModel(trees, samples, onnxmltools.convert_lightgbm, {"zipmap": False})

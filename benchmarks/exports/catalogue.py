@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 #: Family to its architectures. Each is a function of the same name in the family's module of this
-#: package, which takes a :class:`random.Random` for its sizes.
+#: package, which takes :class:`benchmarks.exports.sizes.Sizes`.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "transformers_text": (
         *("bert", "distilbert", "roberta", "electra", "albert", "mpnet", "deberta_v2"),

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from benchmarks.exports.catalogue import FAMILIES, architectures
+from benchmarks.exports.sizes import SMALL
 
 #: Exporters of PyTorch and the opsets that they write. TorchScript's ends at 20, and dynamo's
 #: writes 18 and converts to what is asked for.
@@ -35,6 +36,7 @@ class Export:
         seed: Of sizes and weights.
         exporter: A key of :data:`OPSETS`.
         is_dynamic: Whether the batch is dynamic, and other sizes where the architecture takes any.
+        scale: Of its sizes, of :data:`benchmarks.exports.sizes.SCALES`.
     """
 
     name: str
@@ -43,12 +45,14 @@ class Export:
     exporter: str
     opset: int
     is_dynamic: bool
+    scale: str = SMALL
 
     @property
     def slug(self) -> str:
         """Unique name."""
         shapes = "dynamic" if self.is_dynamic else "static"
-        return f"{self.name}-{self.exporter}-{self.opset}-{shapes}-{self.seed}"
+        name = self.name if self.scale == SMALL else f"{self.name}-{self.scale}"
+        return f"{name}-{self.exporter}-{self.opset}-{shapes}-{self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -56,13 +60,16 @@ class Export:
 
 
 def draw(
-    seed: int, size: int | None = None, families: Collection[str] | None = None
+    seed: int,
+    size: int | None = None,
+    families: Collection[str] | None = None,
+    scale: str = SMALL,
 ) -> list[Export]:
     """A set of ``size`` different architectures, by default all, each exported in one way.
 
     Exporters, opsets and dynamic dimensions are about equally frequent. A seed exports an
-    architecture in the same way whatever the size and the families of the set. Raises KeyError for
-    an unknown family.
+    architecture in the same way whatever the size, the families and the scale of the set. Raises
+    KeyError for an unknown family.
     """
     chosen = {name for family in (families or FAMILIES) for name in FAMILIES[family]}
     chance = random.Random(f"exports {seed}")  # noqa: S311  not for secrets
@@ -77,5 +84,6 @@ def draw(
         opsets = OPSETS[exporter]
         # Opset and shapes vary independently: the former changes with every second turn.
         opset = opsets[turn // 2 % len(opsets)]
-        exports.append(Export(name, family, seed, exporter, opset, is_dynamic=turn % 2 == 0))
+        is_dynamic = turn % 2 == 0
+        exports.append(Export(name, family, seed, exporter, opset, is_dynamic, scale))
     return [export for export in exports if export.name in chosen][:size]

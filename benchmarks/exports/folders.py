@@ -31,7 +31,7 @@ EXPORTERS = Environments(
 )
 _PROBLEM = "problem.json"
 #: Of the export, with the training of weights.
-_WALL_S = 600.0
+_WALL_S = 1800.0
 
 
 class NotExported(Exception):

@@ -1,7 +1,6 @@
 """Models of Keras on PyTorch, exported by Keras itself."""
 
 import os
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.exports.drawing import Export
-from benchmarks.exports.live import ROWS, generator
+from benchmarks.exports.live import generator, signals
+from benchmarks.exports.sizes import Sizes
 
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
@@ -44,15 +44,16 @@ class KerasModel:
         )
 
 
-def _model(layers: list[Any], shape: tuple[int, ...], chance: random.Random) -> KerasModel:
-    keras.utils.set_random_seed(chance.randrange(2**31))
+def _model(layers: list[Any], shape: tuple[int, ...], sizes: Sizes) -> KerasModel:
+    keras.utils.set_random_seed(sizes.seed())
     model = keras.Sequential([keras.Input(shape), *layers])
-    samples = generator(chance.randrange(2**31)).standard_normal((ROWS, *shape))
-    return KerasModel(model, {"input": samples.astype(np.float32)})
+    space = tuple(range(1, len(shape)))
+    samples = signals(generator(sizes.seed()), sizes.scale, shape, space)
+    return KerasModel(model, {"input": samples})
 
 
-def keras_cnn(chance: random.Random) -> KerasModel:
-    width, size = chance.choice((16, 32)), chance.choice((48, 64))
+def keras_cnn(sizes: Sizes) -> KerasModel:
+    width, size = sizes.choice((16, 32), (48, 64)), sizes.choice((48, 64), (224,))
     layers = [
         keras.layers.Conv2D(width, 3, padding="same", activation="relu"),
         keras.layers.MaxPooling2D(),
@@ -60,22 +61,22 @@ def keras_cnn(chance: random.Random) -> KerasModel:
         *(keras.layers.BatchNormalization(), keras.layers.Activation("relu")),
         *(keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(20, activation="softmax")),
     ]
-    return _model(layers, (size, size, 3), chance)
+    return _model(layers, (size, size, 3), sizes)
 
 
-def keras_mlp(chance: random.Random) -> KerasModel:
-    width = chance.choice((64, 128, 256))
+def keras_mlp(sizes: Sizes) -> KerasModel:
+    width = sizes.choice((64, 128, 256), (256, 512))
     layers = [
         keras.layers.Dense(width, activation="gelu"),
         *(keras.layers.LayerNormalization(), keras.layers.Dropout(0.2)),
         keras.layers.Dense(width, activation="swish"),
         keras.layers.Dense(3),
     ]
-    return _model(layers, (chance.choice((16, 32)),), chance)
+    return _model(layers, (sizes.choice((16, 32), (32, 64)),), sizes)
 
 
-def keras_separable(chance: random.Random) -> KerasModel:
-    width, size = chance.choice((16, 24)), chance.choice((48, 64))
+def keras_separable(sizes: Sizes) -> KerasModel:
+    width, size = sizes.choice((16, 24), (32, 48)), sizes.choice((48, 64), (160, 224))
     layers = [
         keras.layers.Conv2D(width, 3, strides=2, padding="same", activation="relu6"),
         keras.layers.SeparableConv2D(2 * width, 3, padding="same", activation="relu"),
@@ -83,4 +84,4 @@ def keras_separable(chance: random.Random) -> KerasModel:
         keras.layers.Conv2DTranspose(width, 3, strides=2, padding="same"),
         *(keras.layers.LeakyReLU(), keras.layers.Conv2D(2, 1, activation="sigmoid")),
     ]
-    return _model(layers, (size, size, 1), chance)
+    return _model(layers, (size, size, 1), sizes)

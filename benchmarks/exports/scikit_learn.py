@@ -1,6 +1,5 @@
 """Models of scikit-learn, fitted to seeded tables and converted by skl2onnx."""
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,7 @@ from sklearn.svm import SVC
 
 from benchmarks.exports.drawing import Export
 from benchmarks.exports.live import ROWS
-
-_FITTED = 400
+from benchmarks.exports.sizes import Sizes
 
 
 @dataclass
@@ -60,16 +58,17 @@ class FittedModel:
 
 
 def table(
-    chance: random.Random, *, is_regression: bool = False
+    sizes: Sizes, *, is_regression: bool = False
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Mapping[str, npt.NDArray[Any]]]:
     """Rows and targets to fit, and other rows as samples."""
-    features, seed = chance.choice((10, 20, 40)), chance.randrange(2**31)
-    rows = _FITTED + ROWS
+    features, seed = sizes.choice((10, 20, 40), (20, 50, 100)), sizes.seed()
+    fitted = sizes.value(400, 4000)
+    rows = fitted + ROWS
     if is_regression:
         x, y = make_regression(rows, features, n_informative=features // 2, random_state=seed)
         y = y / np.abs(y).max()
     else:
-        classes = chance.choice((2, 3, 5))
+        classes = sizes.chance.choice((2, 3, 5))
         x, y = make_classification(
             rows,
             features,
@@ -78,46 +77,46 @@ def table(
             random_state=seed,
         )
     x = x.astype(np.float32)
-    return x[:_FITTED], y[:_FITTED], {"table": x[_FITTED:]}
+    return x[:fitted], y[:fitted], {"table": x[fitted:]}
 
 
-def _fitted(estimator: BaseEstimator, chance: random.Random) -> FittedModel:
-    x, y, samples = table(chance)
+def _fitted(estimator: BaseEstimator, sizes: Sizes) -> FittedModel:
+    x, y, samples = table(sizes)
     return FittedModel(estimator.fit(x, y), samples)
 
 
-def logistic_regression(chance: random.Random) -> FittedModel:
-    return _fitted(LogisticRegression(max_iter=300), chance)
+def logistic_regression(sizes: Sizes) -> FittedModel:
+    return _fitted(LogisticRegression(max_iter=300), sizes)
 
 
-def random_forest(chance: random.Random) -> FittedModel:
-    trees, depth = chance.choice((20, 50, 100)), chance.choice((6, 10))
-    return _fitted(RandomForestClassifier(trees, max_depth=depth, random_state=0), chance)
+def random_forest(sizes: Sizes) -> FittedModel:
+    trees, depth = sizes.choice((20, 50, 100), (100, 200, 300)), sizes.choice((6, 10), (8, 12))
+    return _fitted(RandomForestClassifier(trees, max_depth=depth, random_state=0), sizes)
 
 
-def gradient_boosting(chance: random.Random) -> FittedModel:
-    trees = chance.choice((20, 40))
-    return _fitted(GradientBoostingClassifier(n_estimators=trees, random_state=0), chance)
+def gradient_boosting(sizes: Sizes) -> FittedModel:
+    trees = sizes.choice((20, 40), (100, 200))
+    return _fitted(GradientBoostingClassifier(n_estimators=trees, random_state=0), sizes)
 
 
-def support_vectors(chance: random.Random) -> FittedModel:
-    kernel = chance.choice(("rbf", "poly", "linear"))
-    return _fitted(SVC(kernel=kernel, probability=True, random_state=0), chance)
+def support_vectors(sizes: Sizes) -> FittedModel:
+    kernel = sizes.chance.choice(("rbf", "poly", "linear"))
+    return _fitted(SVC(kernel=kernel, probability=True, random_state=0), sizes)
 
 
-def perceptron(chance: random.Random) -> FittedModel:
-    layers = chance.choice(((64,), (128, 64), (32, 32, 32)))
-    return _fitted(MLPClassifier(layers, max_iter=100, random_state=0), chance)
+def perceptron(sizes: Sizes) -> FittedModel:
+    layers = sizes.choice(((64,), (128, 64), (32, 32, 32)), ((256,), (256, 128), (256, 256, 128)))
+    return _fitted(MLPClassifier(layers, max_iter=100, random_state=0), sizes)
 
 
-def nearest_neighbours(chance: random.Random) -> FittedModel:
-    return _fitted(KNeighborsClassifier(chance.choice((3, 5))), chance)
+def nearest_neighbours(sizes: Sizes) -> FittedModel:
+    return _fitted(KNeighborsClassifier(sizes.chance.choice((3, 5))), sizes)
 
 
-def scaled_pipeline(chance: random.Random) -> FittedModel:
-    return _fitted(make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)), chance)
+def scaled_pipeline(sizes: Sizes) -> FittedModel:
+    return _fitted(make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)), sizes)
 
 
-def ridge(chance: random.Random) -> FittedModel:
-    x, y, samples = table(chance, is_regression=True)
+def ridge(sizes: Sizes) -> FittedModel:
+    x, y, samples = table(sizes, is_regression=True)
     return FittedModel(make_pipeline(StandardScaler(), Ridge()).fit(x, y), samples)

@@ -1,6 +1,5 @@
 """Networks for sequences, sound, tables, fields and graphs in plain PyTorch."""
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,26 +9,27 @@ import torch
 from torch import nn
 from torch.nn import functional as fn
 
-from benchmarks.exports.live import ROWS, Arrays, generator
+from benchmarks.exports.live import ROWS, Arrays, generator, signals
+from benchmarks.exports.sizes import ORDINARY, Sizes
 from benchmarks.exports.torch_model import TorchModel
 
-_WORDS = 500
 _SEQUENCE = {1: "sequence"}
 
 
-def _normal(chance: random.Random, *shape: int) -> npt.NDArray[Any]:
-    return generator(chance.randrange(2**31)).standard_normal((ROWS, *shape)).astype(np.float32)
+def _normal(sizes: Sizes, *shape: int, axes: tuple[int, ...] = ()) -> npt.NDArray[Any]:
+    return signals(generator(sizes.seed()), sizes.scale, shape, axes)
 
 
-def _tokens(chance: random.Random, length: int) -> Arrays:
-    words = generator(chance.randrange(2**31)).integers(0, _WORDS, (ROWS, length))
-    return {"tokens": words}
+def _tokens(sizes: Sizes, words: int, length: int) -> Arrays:
+    return {"tokens": generator(sizes.seed()).integers(0, words, (ROWS, length))}
 
 
 class _Recurrent(nn.Module):
-    def __init__(self, width: int, kind: type[nn.LSTM | nn.GRU], *, is_tagger: bool) -> None:
+    def __init__(
+        self, words: int, width: int, kind: type[nn.LSTM | nn.GRU], *, is_tagger: bool
+    ) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(_WORDS, width)
+        self.embedding = nn.Embedding(words, width)
         self.layers = kind(width, width, 2, batch_first=True, bidirectional=is_tagger)
         self.head = nn.Linear(2 * width if is_tagger else width, 12)
         self.is_tagger = is_tagger
@@ -39,16 +39,18 @@ class _Recurrent(nn.Module):
         return self.head(states if self.is_tagger else states[:, -1])
 
 
-def lstm_tagger(chance: random.Random) -> TorchModel:
-    module = _Recurrent(chance.choice((48, 64, 96)), nn.LSTM, is_tagger=True)
-    tokens = _tokens(chance, chance.choice((24, 32, 48)))
+def lstm_tagger(sizes: Sizes) -> TorchModel:
+    words, width = sizes.value(500, 20_000), sizes.choice((48, 64, 96), (256, 384))
+    module = _Recurrent(words, width, nn.LSTM, is_tagger=True)
+    tokens = _tokens(sizes, words, sizes.choice((24, 32, 48), (64, 128)))
     outputs = {"output": _SEQUENCE}
     return TorchModel(module, tokens, ["output"], {"tokens": _SEQUENCE}, outputs)
 
 
-def gru_classifier(chance: random.Random) -> TorchModel:
-    module = _Recurrent(chance.choice((64, 96, 128)), nn.GRU, is_tagger=False)
-    tokens = _tokens(chance, chance.choice((24, 32)))
+def gru_classifier(sizes: Sizes) -> TorchModel:
+    words, width = sizes.value(500, 20_000), sizes.choice((64, 96, 128), (256, 384))
+    module = _Recurrent(words, width, nn.GRU, is_tagger=False)
+    tokens = _tokens(sizes, words, sizes.choice((24, 32), (64, 128)))
     return TorchModel(module, tokens, ["output"], {"tokens": _SEQUENCE})
 
 
@@ -63,22 +65,23 @@ class _Causal(nn.Module):
         return x + self.out(fn.glu(self.conv(fn.pad(x, (self.margin, 0))), dim=1))
 
 
-def temporal_cnn(chance: random.Random) -> TorchModel:
-    width, length = chance.choice((32, 48)), chance.choice((96, 128))
-    blocks = [_Causal(width, dilation) for dilation in (1, 2, 4, 8)]
+def temporal_cnn(sizes: Sizes) -> TorchModel:
+    width, length = sizes.choice((32, 48), (128, 192)), sizes.choice((96, 128), (512, 1024))
+    blocks = [_Causal(width, 2**level) for level in range(sizes.value(4, 8))]
     module = nn.Sequential(nn.Conv1d(8, width, 1), *blocks, nn.Conv1d(width, 4, 1))
-    return TorchModel(module, {"series": _normal(chance, 8, length)}, ["output"])
+    return TorchModel(module, {"series": _normal(sizes, 8, length, axes=(2,))}, ["output"])
 
 
-def audio_cnn(chance: random.Random) -> TorchModel:
-    width, length = chance.choice((16, 24)), chance.choice((2000, 4000))
+def audio_cnn(sizes: Sizes) -> TorchModel:
+    width, length = sizes.choice((16, 24), (128, 192)), sizes.choice((2000, 4000), (32_000, 48_000))
     layers: list[nn.Module] = []
     for inward, outward in ((1, width), (width, 2 * width), (2 * width, 4 * width)):
         layers += [nn.Conv1d(inward, outward, 9, 4, 4), nn.BatchNorm1d(outward), nn.ReLU()]
         layers.append(nn.MaxPool1d(2))
     layers += [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4 * width, 35)]
     module = nn.Sequential(*layers)
-    return TorchModel(module, {"wave": _normal(chance, 1, length)}, ["output"])
+    wave = {"wave": _normal(sizes, 1, length, axes=(2,))}
+    return TorchModel(module, wave, ["output"], is_normalised=sizes.scale == ORDINARY)
 
 
 class _RelativeAttention(nn.Module):
@@ -102,12 +105,12 @@ class _RelativeAttention(nn.Module):
         return x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
 
-def relative_attention(chance: random.Random) -> TorchModel:
-    heads, length = chance.choice((4, 8)), chance.choice((32, 48))
+def relative_attention(sizes: Sizes) -> TorchModel:
+    heads, length = sizes.choice((4, 8), (8, 12)), sizes.choice((32, 48), (128, 192))
     width = 32 * heads
-    blocks = [_RelativeAttention(width, heads, length) for _ in range(3)]
+    blocks = [_RelativeAttention(width, heads, length) for _ in range(sizes.value(3, 8))]
     module = nn.Sequential(nn.Linear(16, width), *blocks, nn.Linear(width, 8))
-    return TorchModel(module, {"features": _normal(chance, length, 16)}, ["output"])
+    return TorchModel(module, {"features": _normal(sizes, length, 16)}, ["output"])
 
 
 class _Residual(nn.Module):
@@ -122,11 +125,12 @@ class _Residual(nn.Module):
         return x + self.body(x)
 
 
-def residual_mlp(chance: random.Random) -> TorchModel:
-    features, width = chance.choice((20, 50)), chance.choice((128, 256))
-    blocks = [_Residual(width) for _ in range(chance.choice((3, 5)))]
+def residual_mlp(sizes: Sizes) -> TorchModel:
+    features, width = sizes.choice((20, 50), (50, 100)), sizes.choice((128, 256), (256, 512))
+    blocks = [_Residual(width) for _ in range(sizes.choice((3, 5), (4, 8)))]
     module = nn.Sequential(nn.Linear(features, width), *blocks, nn.Linear(width, 1))
-    return TorchModel(module, {"row": _normal(chance, features)}, ["output"])
+    row = {"row": _normal(sizes, features)}
+    return TorchModel(module, row, ["output"], is_normalised=sizes.scale == ORDINARY)
 
 
 class _Siamese(nn.Module):
@@ -142,12 +146,13 @@ class _Siamese(nn.Module):
         return (one * other).sum(dim=1, keepdim=True), torch.cat([one, other], dim=1)
 
 
-def siamese(chance: random.Random) -> TorchModel:
-    size = chance.choice((48, 64))
+def siamese(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((48, 64), (160, 224))
     inputs: Mapping[str, npt.NDArray[Any]] = {
-        name: _normal(chance, 1, size, size) for name in ("left", "right")
+        name: _normal(sizes, 1, size, size, axes=(2, 3)) for name in ("left", "right")
     }
-    return TorchModel(_Siamese(chance.choice((16, 32))), inputs, ["similarity", "embeddings"])
+    width = sizes.choice((16, 32), (64, 96))
+    return TorchModel(_Siamese(width), inputs, ["similarity", "embeddings"])
 
 
 class _Spectral(nn.Module):
@@ -169,11 +174,12 @@ class _Spectral(nn.Module):
         return fn.gelu(torch.matmul(mixed, self.basis.t()) + self.local(x))
 
 
-def spectral_surrogate(chance: random.Random) -> TorchModel:
-    size, width = chance.choice((64, 128)), chance.choice((24, 32))
-    layers = [_Spectral(size, width, chance.choice((8, 12))) for _ in range(3)]
+def spectral_surrogate(sizes: Sizes) -> TorchModel:
+    size, width = sizes.choice((64, 128), (1024, 2048)), sizes.choice((24, 32), (96, 128))
+    depth = sizes.value(3, 4)
+    layers = [_Spectral(size, width, sizes.choice((8, 12), (32, 64))) for _ in range(depth)]
     module = nn.Sequential(nn.Conv1d(2, width, 1), *layers, nn.Conv1d(width, 1, 1))
-    return TorchModel(module, {"field": _normal(chance, 2, size)}, ["output"])
+    return TorchModel(module, {"field": _normal(sizes, 2, size, axes=(2,))}, ["output"])
 
 
 class _GraphConvolution(nn.Module):
@@ -190,9 +196,12 @@ class _GraphConvolution(nn.Module):
         return fn.log_softmax(self.head(x.amax(dim=1)), dim=-1)
 
 
-def dense_graph_cnn(chance: random.Random) -> TorchModel:
-    count, features = chance.choice((32, 64)), 16
-    rng = generator(chance.randrange(2**31))
-    edges = (rng.random((ROWS, count, count)) < 0.2).astype(np.float32)
-    inputs = {"nodes": _normal(chance, count, features), "adjacency": edges}
-    return TorchModel(_GraphConvolution(features, chance.choice((64, 96))), inputs, ["output"])
+def dense_graph_cnn(sizes: Sizes) -> TorchModel:
+    count, features = sizes.choice((32, 64), (256, 512)), sizes.value(16, 64)
+    rng = generator(sizes.seed())
+    # About five to ten neighbours: the mean of many is nearly the same everywhere.
+    density = sizes.value(0.2, 0.02)
+    edges = (rng.random((ROWS, count, count)) < density).astype(np.float32)
+    inputs = {"nodes": _normal(sizes, count, features), "adjacency": edges}
+    width = sizes.choice((64, 96), (128, 256))
+    return TorchModel(_GraphConvolution(features, width), inputs, ["output"])

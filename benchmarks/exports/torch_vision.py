@@ -1,26 +1,30 @@
 """Vision networks in plain PyTorch, as papers and collections write them."""
 
-import random
 from collections.abc import Mapping
 
 import torch
 from torch import nn
 from torch.nn import functional as fn
 
-from benchmarks.exports.live import ROWS, generator
+from benchmarks.exports.live import generator, signals
+from benchmarks.exports.sizes import ORDINARY, Sizes
 from benchmarks.exports.torch_model import TorchModel
 
 _PLANE = {2: "height", 3: "width"}
 
 
 def _pictures(
-    module: nn.Module, chance: random.Random, *shape: int, is_any_size: bool = False
+    module: nn.Module, sizes: Sizes, *shape: int, is_any_size: bool = False
 ) -> TorchModel:
-    values = generator(chance.randrange(2**31)).standard_normal((ROWS, *shape)).astype("float32")
+    space = tuple(range(2, len(shape) + 1))
+    values = signals(generator(sizes.seed()), sizes.scale, shape, space)
     axes: Mapping[str, Mapping[int, str]] = {"image": _PLANE} if is_any_size else {}
     out = {2: "out_height", 3: "out_width"}
     outputs: Mapping[str, Mapping[int, str]] = {"output": out} if is_any_size else {}
-    return TorchModel(module, {"image": values}, ["output"], axes, outputs)
+    is_normalised = sizes.scale == ORDINARY
+    return TorchModel(
+        module, {"image": values}, ["output"], axes, outputs, is_normalised=is_normalised
+    )
 
 
 def rectified_conv(
@@ -75,22 +79,27 @@ class _UNet(nn.Module):
         return self.head(x)
 
 
-def unet(chance: random.Random) -> TorchModel:
-    size = chance.choice((64, 96))
-    module = _UNet(chance.choice((16, 24)), is_resized=chance.random() < 0.5)
-    return _pictures(module, chance, 3, size, size, is_any_size=True)
+def unet(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((64, 96), (160, 224))
+    width = sizes.chance.choice((16, 24))
+    module = _UNet(width, is_resized=sizes.chance.random() < 0.5)
+    return _pictures(module, sizes, 3, size, size, is_any_size=True)
 
 
-def depthwise_cnn(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((24, 32)), chance.choice((96, 128))
+def depthwise_cnn(sizes: Sizes) -> TorchModel:
+    width, size = sizes.choice((24, 32), (32, 48)), sizes.choice((96, 128), (224,))
     layers, inward = [rectified_conv(3, width, stride=2)], width
-    for outward, stride in ((2 * width, 1), (4 * width, 2), (4 * width, 1), (8 * width, 2)):
+    blocks = [(2, 1), (4, 2), (4, 1), (8, 2)]
+    # As MobileNet (Howard et al. 2017).
+    blocks += sizes.value([], [(8, 1), (16, 2), *[(16, 1)] * 5])
+    for factor, stride in blocks:
+        outward = factor * width
         layers += [
             rectified_conv(inward, inward, 3, stride, inward),
             rectified_conv(inward, outward, 1),
         ]
         inward = outward
-    return _pictures(nn.Sequential(*layers, head(inward)), chance, 3, size, size)
+    return _pictures(nn.Sequential(*layers, head(inward)), sizes, 3, size, size)
 
 
 class _Squeezed(nn.Module):
@@ -107,11 +116,12 @@ class _Squeezed(nn.Module):
         return x + inner * torch.sigmoid(weight)[:, :, None, None]
 
 
-def squeeze_excitation(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((32, 48, 64)), chance.choice((64, 96))
-    blocks = [_Squeezed(width, chance.choice((1, 3))) for _ in range(chance.choice((2, 3)))]
+def squeeze_excitation(sizes: Sizes) -> TorchModel:
+    width, size = sizes.choice((32, 48, 64), (48, 64)), sizes.choice((64, 96), (224,))
+    depth = sizes.choice((2, 3), (3, 4))
+    blocks = [_Squeezed(width, sizes.chance.choice((1, 3))) for _ in range(depth)]
     module = nn.Sequential(rectified_conv(3, width, 3, 2), *blocks, head(width))
-    return _pictures(module, chance, 3, size, size)
+    return _pictures(module, sizes, 3, size, size)
 
 
 class _Inverted(nn.Module):
@@ -132,26 +142,28 @@ class _Inverted(nn.Module):
         return x + self.project(self.filter(self.expand(x)))
 
 
-def inverted_residuals(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((24, 32)), chance.choice((96, 128))
-    blocks = [_Inverted(width, chance.choice((3, 6)), chance.choice((3, 5))) for _ in range(4)]
-    return _pictures(
-        nn.Sequential(rectified_conv(3, width, 3, 2), *blocks, head(width)), chance, 3, size, size
-    )
+def inverted_residuals(sizes: Sizes) -> TorchModel:
+    width, size = sizes.chance.choice((24, 32)), sizes.choice((96, 128), (224,))
+    blocks = [
+        _Inverted(width, sizes.chance.choice((3, 6)), sizes.chance.choice((3, 5)))
+        for _ in range(sizes.value(4, 6))
+    ]
+    module = nn.Sequential(rectified_conv(3, width, 3, 2), *blocks, head(width))
+    return _pictures(module, sizes, 3, size, size)
 
 
-def dilated_cnn(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((24, 32, 48)), chance.choice((48, 64))
+def dilated_cnn(sizes: Sizes) -> TorchModel:
+    width, size = sizes.choice((24, 32, 48), (32, 48)), sizes.choice((48, 64), (160, 224))
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1)]
     for dilation in (1, 2, 4, 8):
         layers += [nn.PReLU(width), nn.ReflectionPad2d(dilation)]
         layers.append(nn.Conv2d(width, width, 3, dilation=dilation))
     layers.append(nn.Conv2d(width, 2, 1))
-    return _pictures(nn.Sequential(*layers), chance, 3, size, size, is_any_size=True)
+    return _pictures(nn.Sequential(*layers), sizes, 3, size, size, is_any_size=True)
 
 
-def autoencoder(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((16, 32)), 64
+def autoencoder(sizes: Sizes) -> TorchModel:
+    width, size = sizes.choice((16, 32), (64, 96)), sizes.value(64, 224)
     module = nn.Sequential(
         *(
             rectified_conv(1, width, 3, 2),
@@ -165,7 +177,7 @@ def autoencoder(chance: random.Random) -> TorchModel:
         nn.ConvTranspose2d(width, 1, 2, 2),
         nn.Sigmoid(),
     )
-    return _pictures(module, chance, 1, size, size)
+    return _pictures(module, sizes, 1, size, size)
 
 
 class _Mixer(nn.Module):
@@ -185,10 +197,10 @@ class _Mixer(nn.Module):
 
 
 class _MixerNetwork(nn.Module):
-    def __init__(self, size: int, width: int, depth: int) -> None:
+    def __init__(self, size: int, patch: int, width: int, depth: int) -> None:
         super().__init__()
-        self.stem = nn.Conv2d(3, width, 8, 8)
-        self.blocks = nn.Sequential(*(_Mixer((size // 8) ** 2, width) for _ in range(depth)))
+        self.stem = nn.Conv2d(3, width, patch, patch)
+        self.blocks = nn.Sequential(*(_Mixer((size // patch) ** 2, width) for _ in range(depth)))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 50)
 
     def forward(self, image: torch.Tensor) -> torch.Tensor:
@@ -196,38 +208,40 @@ class _MixerNetwork(nn.Module):
         return self.head(self.norm(x).mean(dim=1))
 
 
-def mlp_mixer(chance: random.Random) -> TorchModel:
-    size = chance.choice((64, 96))
-    module = _MixerNetwork(size, chance.choice((96, 128)), chance.choice((2, 3)))
-    return _pictures(module, chance, 3, size, size)
+def mlp_mixer(sizes: Sizes) -> TorchModel:
+    size, patch = sizes.choice((64, 96), (224,)), sizes.value(8, 16)
+    width, depth = sizes.choice((96, 128), (256, 384)), sizes.choice((2, 3), (6, 8))
+    return _pictures(_MixerNetwork(size, patch, width, depth), sizes, 3, size, size)
 
 
-def group_norm_cnn(chance: random.Random) -> TorchModel:
-    width, size = chance.choice((32, 48)), chance.choice((48, 64))
+def group_norm_cnn(sizes: Sizes) -> TorchModel:
+    width, size = sizes.chance.choice((32, 48)), sizes.choice((48, 64), (160, 224))
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1)]
     for norm in (nn.GroupNorm(8, width), nn.InstanceNorm2d(width, affine=True)):
         layers += [norm, nn.Mish(), nn.Conv2d(width, width, 3, padding=1)]
     layers += [nn.GroupNorm(1, width), nn.SiLU(), nn.AvgPool2d(3, 2, 1), head(width)]
-    return _pictures(nn.Sequential(*layers), chance, 3, size, size)
+    return _pictures(nn.Sequential(*layers), sizes, 3, size, size)
 
 
-def super_resolution(chance: random.Random) -> TorchModel:
-    width, factor, size = chance.choice((24, 32)), chance.choice((2, 3)), chance.choice((48, 64))
+def super_resolution(sizes: Sizes) -> TorchModel:
+    width, factor = sizes.choice((24, 32), (48, 64)), sizes.chance.choice((2, 3))
+    size = sizes.choice((48, 64), (128, 160))
     module = nn.Sequential(
         *(nn.Conv2d(1, width, 5, padding=2), nn.Tanh()),
         *(nn.Conv2d(width, width, 3, padding=1), nn.Softplus()),
         nn.Conv2d(width, factor**2, 3, padding=1),
         nn.PixelShuffle(factor),
     )
-    return _pictures(module, chance, 1, size, size, is_any_size=True)
+    return _pictures(module, sizes, 1, size, size, is_any_size=True)
 
 
-def video_cnn(chance: random.Random) -> TorchModel:
-    width = chance.choice((16, 24))
+def video_cnn(sizes: Sizes) -> TorchModel:
+    width = sizes.choice((16, 24), (48, 64))
+    frames, size = sizes.value((8, 48), (16, 112))
     module = nn.Sequential(
         *(nn.Conv3d(3, width, 3, (1, 2, 2), 1), nn.BatchNorm3d(width), nn.ReLU()),
         nn.MaxPool3d(2),
         *(nn.Conv3d(width, 2 * width, 3, padding=1), nn.BatchNorm3d(2 * width), nn.ReLU()),
         *(nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(2 * width, 20)),
     )
-    return _pictures(module, chance, 3, 8, 48, 48)
+    return _pictures(module, sizes, 3, frames, size, size)

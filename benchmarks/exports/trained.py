@@ -6,7 +6,6 @@ quiet processors.
 The samples are of held-out digits, with their labels.
 """
 
-import random
 from itertools import pairwise
 from typing import Any
 
@@ -17,46 +16,55 @@ from torch import nn
 from torch.nn import functional as fn
 
 from benchmarks.exports.live import generator
+from benchmarks.exports.sizes import Sizes
 from benchmarks.exports.torch_model import TorchModel
 from benchmarks.exports.torch_vision import head, rectified_conv
 
 _CLASSES = 10
-#: Side of a canvas, and sides of the digits on it, in pixels.
-_SIDE, _DIGITS = 48, (24, 40)
 #: Digits that are not trained on.
 _HELD_OUT = 360
 _BATCH, _EPOCHS, _RATE = 32, 8, 2e-3
 
 
-def _canvases(images: torch.Tensor, chance: np.random.Generator) -> torch.Tensor:
+def _side(sizes: Sizes) -> int:
+    """Of a canvas, in pixels."""
+    return sizes.value(48, 96)
+
+
+def _canvases(images: torch.Tensor, side: int, chance: np.random.Generator) -> torch.Tensor:
     """Pictures ``float32[n, 3, side, side]`` of digits ``float32[n, 8, 8]`` from 0 to 1."""
-    noise = chance.normal(0.0, 0.15, (len(images), 3, _SIDE, _SIDE))
+    noise = chance.normal(0.0, 0.15, (len(images), 3, side, side))
     canvases = torch.from_numpy(noise.astype(np.float32))
     for canvas, image in zip(canvases, images, strict=True):
-        size = int(chance.integers(_DIGITS[0], _DIGITS[1] + 1))
+        size = int(chance.integers(side // 2, side * 5 // 6 + 1))
         drawn = fn.interpolate(image[None, None], size=(size, size), mode="bilinear")[0, 0]
-        top, left = chance.integers(0, _SIDE - size + 1, 2)
+        top, left = chance.integers(0, side - size + 1, 2)
         colour = torch.from_numpy(chance.uniform(0.4, 1.0, (3, 1, 1)).astype(np.float32))
         canvas[:, top : top + size, left : left + size] += colour * drawn
     return canvases
 
 
-def _trained(module: nn.Module, chance: random.Random) -> TorchModel:
+def _trained(module: nn.Module, sizes: Sizes) -> TorchModel:
     """The module after its training, with samples of held-out digits."""
-    numbers = generator(chance.randrange(2**31))
+    numbers = generator(sizes.seed())
     digits = load_digits()
     order = numbers.permutation(len(digits.target))
     images = torch.from_numpy(digits.images[order].astype(np.float32) / 16)
     labels = torch.from_numpy(digits.target[order].astype(np.int64))
-    _fit(module, images[_HELD_OUT:], labels[_HELD_OUT:], numbers)
-    samples = _canvases(images[:_HELD_OUT], numbers).numpy()
+    side = _side(sizes)
+    _fit(module, images[_HELD_OUT:], labels[_HELD_OUT:], side, numbers)
+    samples = _canvases(images[:_HELD_OUT], side, numbers).numpy()
     return TorchModel(
         module, {"image": samples}, ["logits"], gain=None, labels=labels[:_HELD_OUT].numpy()
     )
 
 
 def _fit(
-    module: Any, images: torch.Tensor, labels: torch.Tensor, numbers: np.random.Generator
+    module: Any,
+    images: torch.Tensor,
+    labels: torch.Tensor,
+    side: int,
+    numbers: np.random.Generator,
 ) -> None:
     """Minimise the cross-entropy by AdamW with one cycle of rates (Smith and Topin 2018)."""
     batches = -(-len(images) // _BATCH)
@@ -67,7 +75,7 @@ def _fit(
     module.to(memory_format=layout).train()
     for _ in range(_EPOCHS):
         for rows in np.array_split(numbers.permutation(len(images)), batches):
-            canvases = _canvases(images[rows], numbers).to(memory_format=layout)
+            canvases = _canvases(images[rows], side, numbers).to(memory_format=layout)
             loss: Any = fn.cross_entropy(module(canvases), labels[rows])
             optimiser.zero_grad()
             loss.backward()
@@ -113,14 +121,14 @@ class _Patches(nn.Module):
     """A vision transformer behind residual blocks, which it needs to learn from few pictures
     (the hybrid of Dosovitskiy et al. 2021)."""
 
-    def __init__(self, width: int, depth: int, heads: int) -> None:
+    def __init__(self, side: int, width: int, depth: int, heads: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
             rectified_conv(3, width // 4, 3, 2),
             _Residual(width // 4, width // 2, 2),
             _Residual(width // 2, width, 2),
         )
-        self.places = nn.Parameter(0.02 * torch.randn(1, (_SIDE // 8) ** 2, width))
+        self.places = nn.Parameter(0.02 * torch.randn(1, (side // 8) ** 2, width))
         layer = nn.TransformerEncoderLayer(
             width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
         )
@@ -132,31 +140,31 @@ class _Patches(nn.Module):
         return self.head(self.layers(tokens).mean(1))
 
 
-def trained_residual(chance: random.Random) -> TorchModel:
-    width = chance.choice((24, 32))
+def trained_residual(sizes: Sizes) -> TorchModel:
+    width = sizes.choice((24, 32), (48, 64))
     widths = [width, width, 2 * width, 4 * width]
     blocks = [
         _Residual(inward, outward, 1 if at == 0 else 2)
         for at, (inward, outward) in enumerate(pairwise(widths))
     ]
     stem = rectified_conv(3, width, 3, 2)
-    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), chance)
+    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), sizes)
 
 
-def trained_separable(chance: random.Random) -> TorchModel:
-    width = chance.choice((24, 32))
+def trained_separable(sizes: Sizes) -> TorchModel:
+    width = sizes.choice((24, 32), (48, 64))
     widths = [width, width, 2 * width, 2 * width, 3 * width]
     blocks = [
         _Inverted(inward, outward, 2 if inward != outward else 1)
         for inward, outward in pairwise(widths)
     ]
     stem = rectified_conv(3, width, 3, 2)
-    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), chance)
+    return _trained(nn.Sequential(stem, *blocks, head(widths[-1], _CLASSES)), sizes)
 
 
-def trained_plain(chance: random.Random) -> TorchModel:
+def trained_plain(sizes: Sizes) -> TorchModel:
     """As VGG (Simonyan and Zisserman 2015), with normalisation."""
-    width = chance.choice((24, 32))
+    width = sizes.chance.choice((24, 32))
     widths = [3, width, 2 * width, 4 * width]
     blocks = [
         nn.Sequential(
@@ -165,8 +173,9 @@ def trained_plain(chance: random.Random) -> TorchModel:
         )
         for inward, outward in pairwise(widths)
     ]
-    return _trained(nn.Sequential(*blocks, head(widths[-1], _CLASSES)), chance)
+    return _trained(nn.Sequential(*blocks, head(widths[-1], _CLASSES)), sizes)
 
 
-def trained_patches(chance: random.Random) -> TorchModel:
-    return _trained(_Patches(chance.choice((128, 192)), 4, 4), chance)
+def trained_patches(sizes: Sizes) -> TorchModel:
+    width = sizes.choice((128, 192), (192, 256))
+    return _trained(_Patches(_side(sizes), width, 4, 4), sizes)

@@ -1,6 +1,5 @@
 """Language models of transformers, made from their configurations."""
 
-import random
 from typing import Any
 
 import numpy as np
@@ -9,38 +8,43 @@ from torch import nn
 
 from benchmarks.exports.live import ROWS, Arrays, generator
 from benchmarks.exports.signatures import OfText, OfTokens
+from benchmarks.exports.sizes import Sizes
 from benchmarks.exports.torch_model import TorchModel
 
-_WORDS = 2000
 _STATE = "last_hidden_state"
 _SEQUENCE = {0: "batch", 1: "sequence"}
 
 
-def _sizes(chance: random.Random) -> dict[str, Any]:
-    """Sizes by the names that most configurations of encoders have."""
-    heads = chance.choice((4, 6, 8))
-    width = 32 * heads
+def _words(sizes: Sizes, *, is_decoder: bool = False) -> int:
+    # The scores of a decoder are as many for each token.
+    return sizes.value(2000, 8000 if is_decoder else 30_000)
+
+
+def _shared(sizes: Sizes, *, is_decoder: bool = False) -> dict[str, Any]:
+    """Sizes by the names that most configurations have."""
+    heads = sizes.choice((4, 6, 8), (6, 8))
+    width = sizes.value(32, 64) * heads
     return {
-        "vocab_size": _WORDS,
+        "vocab_size": _words(sizes, is_decoder=is_decoder),
         "hidden_size": width,
-        "num_hidden_layers": chance.choice((2, 3, 4)),
+        "num_hidden_layers": sizes.choice((2, 3, 4), (4, 6, 8)),
         "num_attention_heads": heads,
-        "intermediate_size": chance.choice((2, 4)) * width,
+        "intermediate_size": sizes.choice((2, 4), (4,)) * width,
         "max_position_embeddings": 160,
     }
 
 
 def _encoder(
-    model: nn.Module, chance: random.Random, *, last: str = "logits", gain: float = 1.5
+    model: nn.Module, sizes: Sizes, *, last: str = "logits", gain: float = 1.5
 ) -> TorchModel:
-    length = chance.choice((32, 48, 64))
-    rng = generator(chance.randrange(2**31))
+    length = sizes.choice((32, 48, 64), (128,))
+    rng = generator(sizes.seed())
     mask = np.ones((ROWS, length), np.int64)
     for row, words in enumerate(rng.integers(length // 2, length, ROWS)):
         mask[row, words:] = 0
     inputs: Arrays = {
         # The first few numbers are special tokens.
-        "input_ids": rng.integers(5, _WORDS, (ROWS, length)),
+        "input_ids": rng.integers(5, _words(sizes), (ROWS, length)),
         "attention_mask": mask,
     }
     axes = dict.fromkeys(inputs, _SEQUENCE)
@@ -48,9 +52,10 @@ def _encoder(
     return TorchModel(OfText(model, [last]), inputs, [last], axes, outputs, gain)
 
 
-def _decoder(model: nn.Module, chance: random.Random) -> TorchModel:
-    length = chance.choice((16, 24, 32))
-    tokens = generator(chance.randrange(2**31)).integers(5, _WORDS, (ROWS, length))
+def _decoder(model: nn.Module, sizes: Sizes) -> TorchModel:
+    length = sizes.choice((16, 24, 32), (64,))
+    words = _words(sizes, is_decoder=True)
+    tokens = generator(sizes.seed()).integers(5, words, (ROWS, length))
     # Without a mask, transformers looks for packed texts by an operator that TorchScript's
     # exporter lacks.
     inputs: Arrays = {"input_ids": tokens, "attention_mask": np.ones(tokens.shape, np.int64)}
@@ -58,120 +63,124 @@ def _decoder(model: nn.Module, chance: random.Random) -> TorchModel:
     return TorchModel(OfTokens(model, ["logits"]), inputs, ["logits"], axes, {"logits": _SEQUENCE})
 
 
-def bert(chance: random.Random) -> TorchModel:
-    config = hf.BertConfig(**_sizes(chance), num_labels=chance.choice((2, 5, 9)))
-    return _encoder(hf.BertForSequenceClassification(config), chance)
+def bert(sizes: Sizes) -> TorchModel:
+    config = hf.BertConfig(**_shared(sizes), num_labels=sizes.chance.choice((2, 5, 9)))
+    return _encoder(hf.BertForSequenceClassification(config), sizes)
 
 
-def distilbert(chance: random.Random) -> TorchModel:
-    sizes = _sizes(chance)
+def distilbert(sizes: Sizes) -> TorchModel:
+    shared = _shared(sizes)
     config = hf.DistilBertConfig(
-        vocab_size=_WORDS,
-        dim=sizes["hidden_size"],
-        n_layers=sizes["num_hidden_layers"],
-        n_heads=sizes["num_attention_heads"],
-        hidden_dim=sizes["intermediate_size"],
+        vocab_size=shared["vocab_size"],
+        dim=shared["hidden_size"],
+        n_layers=shared["num_hidden_layers"],
+        n_heads=shared["num_attention_heads"],
+        hidden_dim=shared["intermediate_size"],
         max_position_embeddings=160,
     )
-    return _encoder(hf.DistilBertForSequenceClassification(config), chance)
+    return _encoder(hf.DistilBertForSequenceClassification(config), sizes)
 
 
-def roberta(chance: random.Random) -> TorchModel:
-    config = hf.RobertaConfig(**_sizes(chance))
-    return _encoder(hf.RobertaModel(config, add_pooling_layer=False), chance, last=_STATE)
+def roberta(sizes: Sizes) -> TorchModel:
+    config = hf.RobertaConfig(**_shared(sizes))
+    return _encoder(hf.RobertaModel(config, add_pooling_layer=False), sizes, last=_STATE)
 
 
-def electra(chance: random.Random) -> TorchModel:
-    config = hf.ElectraConfig(**_sizes(chance), embedding_size=64)
-    return _encoder(hf.ElectraModel(config), chance, last=_STATE)
+def electra(sizes: Sizes) -> TorchModel:
+    config = hf.ElectraConfig(**_shared(sizes), embedding_size=sizes.value(64, 128))
+    return _encoder(hf.ElectraModel(config), sizes, last=_STATE)
 
 
-def albert(chance: random.Random) -> TorchModel:
-    config = hf.AlbertConfig(**_sizes(chance), embedding_size=64)
-    return _encoder(hf.AlbertForSequenceClassification(config), chance)
+def albert(sizes: Sizes) -> TorchModel:
+    config = hf.AlbertConfig(**_shared(sizes), embedding_size=sizes.value(64, 128))
+    return _encoder(hf.AlbertForSequenceClassification(config), sizes)
 
 
-def mpnet(chance: random.Random) -> TorchModel:
-    config = hf.MPNetConfig(**_sizes(chance))
-    return _encoder(hf.MPNetModel(config, add_pooling_layer=False), chance, last=_STATE)
+def mpnet(sizes: Sizes) -> TorchModel:
+    config = hf.MPNetConfig(**_shared(sizes))
+    return _encoder(hf.MPNetModel(config, add_pooling_layer=False), sizes, last=_STATE)
 
 
-def deberta_v2(chance: random.Random) -> TorchModel:
+def deberta_v2(sizes: Sizes) -> TorchModel:
     config = hf.DebertaV2Config(
-        **_sizes(chance),
+        **_shared(sizes),
         relative_attention=True,
-        position_buckets=16,
+        position_buckets=sizes.value(16, 64),
         pos_att_type=["p2c", "c2p"],
         type_vocab_size=0,
     )
-    return _encoder(hf.DebertaV2Model(config), chance, last=_STATE)
+    return _encoder(hf.DebertaV2Model(config), sizes, last=_STATE)
 
 
-def mobilebert(chance: random.Random) -> TorchModel:
+def mobilebert(sizes: Sizes) -> TorchModel:
+    width = sizes.value(256, 512)
     config = hf.MobileBertConfig(
-        vocab_size=_WORDS,
-        num_hidden_layers=chance.choice((3, 4)),
-        hidden_size=256,
-        embedding_size=64,
-        intra_bottleneck_size=chance.choice((64, 128)),
+        vocab_size=_words(sizes),
+        num_hidden_layers=sizes.choice((3, 4), (8, 12)),
+        hidden_size=width,
+        embedding_size=sizes.value(64, 128),
+        intra_bottleneck_size=sizes.choice((64, 128), (128,)),
         num_attention_heads=4,
-        intermediate_size=256,
+        intermediate_size=width,
         max_position_embeddings=160,
+        # Of embeddings. Behind more layers, nothing is left of small ones.
+        initializer_range=sizes.value(0.02, 1.0),
     )
     # Without normalisations, larger weights let signals grow with each of its many layers.
-    return _encoder(hf.MobileBertForSequenceClassification(config), chance, gain=0.2)
+    return _encoder(hf.MobileBertForSequenceClassification(config), sizes, gain=0.2)
 
 
-def t5_encoder(chance: random.Random) -> TorchModel:
-    width = chance.choice((128, 192))
+def t5_encoder(sizes: Sizes) -> TorchModel:
+    width, head = sizes.choice((128, 192), (384, 512)), sizes.value(32, 64)
     config = hf.T5Config(
-        vocab_size=_WORDS,
+        vocab_size=_words(sizes),
         d_model=width,
-        d_kv=32,
-        d_ff=2 * width,
-        num_layers=chance.choice((2, 4)),
-        num_heads=width // 32,
-        feed_forward_proj=chance.choice(("relu", "gated-gelu")),
+        d_kv=head,
+        d_ff=sizes.value(2, 4) * width,
+        num_layers=sizes.choice((2, 4), (4, 6)),
+        num_heads=width // head,
+        feed_forward_proj=sizes.chance.choice(("relu", "gated-gelu")),
     )
-    return _encoder(hf.T5EncoderModel(config), chance, last=_STATE)
+    return _encoder(hf.T5EncoderModel(config), sizes, last=_STATE)
 
 
-def gpt2(chance: random.Random) -> TorchModel:
+def gpt2(sizes: Sizes) -> TorchModel:
     config = hf.GPT2Config(
-        vocab_size=_WORDS,
+        vocab_size=_words(sizes, is_decoder=True),
         n_positions=160,
-        n_embd=chance.choice((128, 192)),
-        n_layer=chance.choice((2, 3)),
-        n_head=4,
+        n_embd=sizes.choice((128, 192), (384, 512)),
+        n_layer=sizes.choice((2, 3), (4, 6)),
+        n_head=sizes.value(4, 8),
     )
-    return _decoder(hf.GPT2LMHeadModel(config), chance)
+    return _decoder(hf.GPT2LMHeadModel(config), sizes)
 
 
-def llama(chance: random.Random) -> TorchModel:
-    sizes = _sizes(chance) | {"num_key_value_heads": 2}
-    return _decoder(hf.LlamaForCausalLM(hf.LlamaConfig(**sizes)), chance)
+def llama(sizes: Sizes) -> TorchModel:
+    shared = _shared(sizes, is_decoder=True) | {"num_key_value_heads": 2}
+    return _decoder(hf.LlamaForCausalLM(hf.LlamaConfig(**shared)), sizes)
 
 
-def qwen2(chance: random.Random) -> TorchModel:
-    sizes = _sizes(chance) | {"num_key_value_heads": 2}
-    return _decoder(hf.Qwen2ForCausalLM(hf.Qwen2Config(**sizes)), chance)
+def qwen2(sizes: Sizes) -> TorchModel:
+    shared = _shared(sizes, is_decoder=True) | {"num_key_value_heads": 2}
+    return _decoder(hf.Qwen2ForCausalLM(hf.Qwen2Config(**shared)), sizes)
 
 
-def mistral(chance: random.Random) -> TorchModel:
-    sizes = _sizes(chance) | {"num_key_value_heads": 2, "sliding_window": 16}
-    return _decoder(hf.MistralForCausalLM(hf.MistralConfig(**sizes)), chance)
+def mistral(sizes: Sizes) -> TorchModel:
+    shared = _shared(sizes, is_decoder=True) | {"num_key_value_heads": 2}
+    config = hf.MistralConfig(**shared, sliding_window=sizes.value(16, 32))
+    return _decoder(hf.MistralForCausalLM(config), sizes)
 
 
-def opt(chance: random.Random) -> TorchModel:
-    sizes = _sizes(chance)
-    width = sizes["hidden_size"]
+def opt(sizes: Sizes) -> TorchModel:
+    shared = _shared(sizes, is_decoder=True)
+    width = shared["hidden_size"]
     config = hf.OPTConfig(
-        vocab_size=_WORDS,
+        vocab_size=shared["vocab_size"],
         hidden_size=width,
         word_embed_proj_dim=width,
-        num_hidden_layers=sizes["num_hidden_layers"],
-        num_attention_heads=sizes["num_attention_heads"],
-        ffn_dim=sizes["intermediate_size"],
+        num_hidden_layers=shared["num_hidden_layers"],
+        num_attention_heads=shared["num_attention_heads"],
+        ffn_dim=shared["intermediate_size"],
         max_position_embeddings=160,
     )
-    return _decoder(hf.OPTForCausalLM(config), chance)
+    return _decoder(hf.OPTForCausalLM(config), sizes)

@@ -1,171 +1,185 @@
 """Vision models of transformers, made from their configurations."""
 
-import random
 from typing import Any
 
 import transformers as hf
 from torch import nn
 
-from benchmarks.exports.live import ROWS, generator
+from benchmarks.exports.live import generator, signals
 from benchmarks.exports.signatures import OfPictures
+from benchmarks.exports.sizes import ORDINARY, Sizes
 from benchmarks.exports.torch_model import TorchModel
 
 _LABELS = {"num_labels": 100}
 
 
-def _pictures(model: nn.Module, chance: random.Random, size: int) -> TorchModel:
-    shape = (ROWS, 3, size, size)
-    pixels = generator(chance.randrange(2**31)).standard_normal(shape).astype("float32")
-    return TorchModel(OfPictures(model, ["logits"]), {"pixel_values": pixels}, ["logits"])
+def _pictures(model: nn.Module, sizes: Sizes, size: int) -> TorchModel:
+    pixels = signals(generator(sizes.seed()), sizes.scale, (3, size, size), (2, 3))
+    return TorchModel(
+        OfPictures(model, ["logits"]),
+        {"pixel_values": pixels},
+        ["logits"],
+        is_normalised=sizes.scale == ORDINARY,
+    )
 
 
-def _patches(chance: random.Random, size: int) -> dict[str, Any]:
+def _patches(sizes: Sizes, size: int) -> dict[str, Any]:
     """Sizes of a transformer of patches."""
-    heads = chance.choice((3, 4, 6))
+    heads = sizes.chance.choice((3, 4, 6))
+    width = sizes.value(32, 64) * heads
     return {
         "image_size": size,
         "patch_size": 16,
-        "hidden_size": 32 * heads,
-        "num_hidden_layers": chance.choice((2, 3, 4)),
+        "hidden_size": width,
+        "num_hidden_layers": sizes.choice((2, 3, 4), (6, 8)),
         "num_attention_heads": heads,
-        "intermediate_size": 64 * heads,
+        "intermediate_size": sizes.value(2, 4) * width,
         **_LABELS,
     }
 
 
-def vit(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128, 160))
-    config = hf.ViTConfig(**_patches(chance, size))
-    return _pictures(hf.ViTForImageClassification(config), chance, size)
+def vit(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128, 160), (224,))
+    config = hf.ViTConfig(**_patches(sizes, size))
+    return _pictures(hf.ViTForImageClassification(config), sizes, size)
 
 
-def deit(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128, 160))
-    config = hf.DeiTConfig(**_patches(chance, size))
-    return _pictures(hf.DeiTForImageClassificationWithTeacher(config), chance, size)
+def deit(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128, 160), (224,))
+    config = hf.DeiTConfig(**_patches(sizes, size))
+    return _pictures(hf.DeiTForImageClassificationWithTeacher(config), sizes, size)
 
 
-def dinov2(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
-    sizes = _patches(chance, size)
-    del sizes["intermediate_size"]
-    config = hf.Dinov2Config(**sizes, mlp_ratio=2)
-    return _pictures(hf.Dinov2ForImageClassification(config), chance, size)
+def dinov2(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128), (224,))
+    patches = _patches(sizes, size)
+    del patches["intermediate_size"]
+    config = hf.Dinov2Config(**patches, mlp_ratio=sizes.value(2, 4))
+    return _pictures(hf.Dinov2ForImageClassification(config), sizes, size)
 
 
-def beit(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
-    config = hf.BeitConfig(**_patches(chance, size), use_relative_position_bias=True)
-    return _pictures(hf.BeitForImageClassification(config), chance, size)
+def beit(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128), (224,))
+    config = hf.BeitConfig(**_patches(sizes, size), use_relative_position_bias=True)
+    return _pictures(hf.BeitForImageClassification(config), sizes, size)
 
 
-def swin(chance: random.Random) -> TorchModel:
-    size = chance.choice((112, 128))
+def swin(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((112, 128), (224,))
     config = hf.SwinConfig(
         image_size=size,
         patch_size=4,
-        embed_dim=chance.choice((32, 48)),
-        depths=[2, 2, 2],
-        num_heads=[2, 4, 8],
-        window_size=7 if size == 112 else 8,
+        embed_dim=sizes.choice((32, 48), (48, 64)),
+        depths=sizes.value([2, 2, 2], [2, 2, 6, 2]),
+        num_heads=sizes.value([2, 4, 8], [2, 4, 8, 16]),
+        window_size=8 if size == 128 else 7,
         **_LABELS,
     )
-    return _pictures(hf.SwinForImageClassification(config), chance, size)
+    return _pictures(hf.SwinForImageClassification(config), sizes, size)
 
 
-def convnext(chance: random.Random) -> TorchModel:
-    size, width = chance.choice((96, 128)), chance.choice((24, 32, 40))
+def convnext(sizes: Sizes) -> TorchModel:
+    size, width = sizes.choice((96, 128), (224,)), sizes.choice((24, 32, 40), (48, 64))
     config = hf.ConvNextConfig(
-        hidden_sizes=[width, 2 * width, 4 * width, 8 * width], depths=[1, 1, 3, 1], **_LABELS
+        hidden_sizes=[width, 2 * width, 4 * width, 8 * width],
+        depths=sizes.value([1, 1, 3, 1], [2, 2, 6, 2]),
+        **_LABELS,
     )
-    return _pictures(hf.ConvNextForImageClassification(config), chance, size)
+    return _pictures(hf.ConvNextForImageClassification(config), sizes, size)
 
 
-def resnet(chance: random.Random) -> TorchModel:
-    size, kind = chance.choice((96, 128, 160)), chance.choice(("basic", "bottleneck"))
-    width = chance.choice((32, 64))
+def resnet(sizes: Sizes) -> TorchModel:
+    size, kind = sizes.choice((96, 128, 160), (224,)), sizes.chance.choice(("basic", "bottleneck"))
+    stem = sizes.choice((32, 64), (64,))
+    # ResNet-18 and ResNet-50.
+    width = sizes.value(stem, 64 if kind == "basic" else 256)
+    depths = [2, 2, 2, 2] if kind == "basic" else [3, 4, 6, 3]
     config = hf.ResNetConfig(
-        embedding_size=width,
-        hidden_sizes=[width, 2 * width, 4 * width],
-        depths=[2, 2, 2],
+        embedding_size=stem,
+        hidden_sizes=[width * 2**stage for stage in range(sizes.value(3, 4))],
+        depths=sizes.value([2, 2, 2], depths),
         layer_type=kind,
         **_LABELS,
     )
-    return _pictures(hf.ResNetForImageClassification(config), chance, size)
+    return _pictures(hf.ResNetForImageClassification(config), sizes, size)
 
 
-def regnet(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
+def regnet(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128), (224,))
     config = hf.RegNetConfig(
-        hidden_sizes=[32, 64, 128, 256],
-        depths=[1, 2, 2, 1],
+        hidden_sizes=sizes.value([32, 64, 128, 256], [64, 128, 288, 672]),
+        depths=sizes.value([1, 2, 2, 1], [1, 3, 7, 5]),
         groups_width=16,
-        layer_type=chance.choice(("x", "y")),
+        layer_type=sizes.chance.choice(("x", "y")),
         **_LABELS,
     )
-    return _pictures(hf.RegNetForImageClassification(config), chance, size)
+    return _pictures(hf.RegNetForImageClassification(config), sizes, size)
 
 
-def mobilenet_v2(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128, 160))
+def mobilenet_v2(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128, 160), (224,))
     config = hf.MobileNetV2Config(
-        image_size=size, depth_multiplier=chance.choice((0.5, 0.75, 1.0)), **_LABELS
+        image_size=size, depth_multiplier=sizes.choice((0.5, 0.75, 1.0), (1.0, 1.4)), **_LABELS
     )
-    return _pictures(hf.MobileNetV2ForImageClassification(config), chance, size)
+    return _pictures(hf.MobileNetV2ForImageClassification(config), sizes, size)
 
 
-def efficientnet(chance: random.Random) -> TorchModel:
-    size, width = chance.choice((96, 128)), chance.choice((0.5, 0.75))
+def efficientnet(sizes: Sizes) -> TorchModel:
+    size, width = sizes.choice((96, 128), (224,)), sizes.choice((0.5, 0.75), (1.0,))
     config = hf.EfficientNetConfig(
         image_size=size,
         width_coefficient=width,
-        depth_coefficient=0.5,
+        depth_coefficient=sizes.choice((0.5,), (1.0, 1.1)),
         # Of the last convolution, which is scaled like the others.
         hidden_dim=int(1280 * width),
         **_LABELS,
     )
     model = hf.EfficientNetForImageClassification(config)
-    return _pictures(model, chance, size)
+    return _pictures(model, sizes, size)
 
 
-def mobilevit(chance: random.Random) -> TorchModel:
-    size = chance.choice((128, 160))
+def mobilevit(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((128, 160), (224, 256))
     config = hf.MobileViTConfig(
         image_size=size,
-        hidden_sizes=[48, 64, 80],
-        neck_hidden_sizes=[16, 16, 24, 48, 64, 80, 320],
+        hidden_sizes=sizes.value([48, 64, 80], [96, 120, 144]),
+        neck_hidden_sizes=sizes.value([16, 16, 24, 48, 64, 80, 320], [16, 32, 48, 64, 80, 96, 384]),
         num_attention_heads=4,
         **_LABELS,
     )
-    return _pictures(hf.MobileViTForImageClassification(config), chance, size)
+    return _pictures(hf.MobileViTForImageClassification(config), sizes, size)
 
 
-def levit(chance: random.Random) -> TorchModel:
-    size = chance.choice((128, 160))
+def levit(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((128, 160), (224, 256))
     config = hf.LevitConfig(
         image_size=size,
-        hidden_sizes=[64, 96, 128],
-        num_attention_heads=[2, 3, 4],
-        depths=[2, 2, 2],
-        key_dim=[16, 16, 16],
+        hidden_sizes=sizes.value([64, 96, 128], [256, 384, 512]),
+        num_attention_heads=sizes.value([2, 3, 4], [4, 6, 8]),
+        depths=sizes.value([2, 2, 2], [4, 4, 4]),
+        key_dim=[sizes.value(16, 32)] * 3,
         **_LABELS,
     )
-    return _pictures(hf.LevitForImageClassification(config), chance, size)
+    return _pictures(hf.LevitForImageClassification(config), sizes, size)
 
 
-def segformer(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
+def segformer(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128), (224,))
     config = hf.SegformerConfig(
-        hidden_sizes=[16, 32, 64, 96],
-        depths=[1, 1, 2, 1],
-        num_attention_heads=[1, 2, 4, 4],
-        decoder_hidden_size=chance.choice((64, 96)),
+        hidden_sizes=sizes.value([16, 32, 64, 96], [32, 64, 160, 256]),
+        depths=sizes.value([1, 1, 2, 1], [2, 2, 2, 2]),
+        num_attention_heads=sizes.value([1, 2, 4, 4], [1, 2, 5, 8]),
+        decoder_hidden_size=sizes.choice((64, 96), (256,)),
         num_labels=19,
     )
-    return _pictures(hf.SegformerForSemanticSegmentation(config), chance, size)
+    return _pictures(hf.SegformerForSemanticSegmentation(config), sizes, size)
 
 
-def poolformer(chance: random.Random) -> TorchModel:
-    size = chance.choice((96, 128))
-    config = hf.PoolFormerConfig(hidden_sizes=[24, 48, 96, 128], depths=[1, 1, 3, 1], **_LABELS)
-    return _pictures(hf.PoolFormerForImageClassification(config), chance, size)
+def poolformer(sizes: Sizes) -> TorchModel:
+    size = sizes.choice((96, 128), (224,))
+    config = hf.PoolFormerConfig(
+        hidden_sizes=sizes.value([24, 48, 96, 128], [64, 128, 320, 512]),
+        depths=sizes.value([1, 1, 3, 1], [2, 2, 6, 2]),
+        **_LABELS,
+    )
+    return _pictures(hf.PoolFormerForImageClassification(config), sizes, size)

@@ -18,6 +18,7 @@ import onnx
 
 from benchmarks.exports.drawing import Export
 from benchmarks.exports.live import LiveModel
+from benchmarks.exports.sizes import Sizes
 
 _LONGEST = 600
 
@@ -43,11 +44,13 @@ def main() -> None:
 
 def _build(export: Export) -> LiveModel:
     module = import_module(f"benchmarks.exports.{export.family}")
+    # Keras draws the seeds of its layers from the former.
+    random.seed(export.seed)
     np.random.seed(export.seed)
     if torch := sys.modules.get("torch"):
         torch.manual_seed(export.seed)
     chance = random.Random(f"{export.name} {export.seed}")  # noqa: S311  not for secrets
-    model: LiveModel = getattr(module, export.name)(chance)
+    model: LiveModel = getattr(module, export.name)(Sizes(chance, export.scale))
     return model
 
 

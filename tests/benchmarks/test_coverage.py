@@ -3,21 +3,27 @@
 import json
 import random
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from benchmarks import coverage
 from benchmarks.coverage_exclusions import exclusion_of
 from benchmarks.coverage_summary import cells_of, figures_of, refusals_of
 from benchmarks.coverage_trials import CoverageSetup, cover
-from benchmarks.exports import trained
+from benchmarks.exports import torch_other, torch_vision, trained
 from benchmarks.exports.catalogue import architectures
 from benchmarks.exports.drawing import OPSETS, Export, draw
 from benchmarks.exports.folders import NotExported, _difference, folder_of
+from benchmarks.exports.live import signals
+from benchmarks.exports.sizes import ORDINARY, SMALL, Sizes
+from benchmarks.exports.torch_model import TorchModel
 from benchmarks.exports.write import _write_samples
 from workers.backends import registry
 from workers.fleet.probe import this_machine
@@ -52,6 +58,65 @@ def test_a_seed_draws_all_ways_to_export_and_another_one_draws_others() -> None:
         assert abs(2 * dynamic - len(own)) <= 1
     assert len({each.slug for each in exports}) == len(exports)
     assert {each.family for each in draw(0, None, ["boosted"])} == {"boosted"}
+
+
+def test_a_scale_changes_sizes_and_neither_the_set_nor_the_ways_to_export() -> None:
+    small, ordinary = draw(0, 20), draw(0, 20, scale=ORDINARY)
+    assert [replace(each, scale=SMALL) for each in ordinary] == small
+    # Exports of both are kept in one cache.
+    assert {each.slug for each in small}.isdisjoint(each.slug for each in ordinary)
+
+
+def _sizes(scale: str) -> Sizes:
+    return Sizes(random.Random(0), scale)  # noqa: S311
+
+
+def _work(model: TorchModel) -> int:
+    """About proportional to the work of a network: weights times numbers that a sample has."""
+    weights = sum(parameter.numel() for parameter in model.module.parameters())
+    return weights * sum(samples[0].size for samples in model.inputs.values())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(torch_vision.depthwise_cnn, torch_vision.mlp_mixer),
+        *(torch_other.gru_classifier, torch_other.spectral_surrogate),
+    ],
+)
+def test_an_ordinary_network_has_several_times_the_work_of_a_small_one(
+    make: Callable[[Sizes], TorchModel],
+) -> None:
+    assert _work(make(_sizes(ORDINARY))) > 10 * _work(make(_sizes(SMALL)))
+
+
+def test_ordinary_pictures_differ_after_pooling() -> None:
+    def pooled(scale: str) -> float:
+        pictures = signals(np.random.default_rng(0), scale, (3, 90, 70), (2, 3))
+        assert pictures.shape == (16, 3, 90, 70)
+        assert pictures.std() == pytest.approx(1, abs=0.2)
+        return float(pictures.mean(axis=(2, 3)).std())
+
+    assert pooled(SMALL) < 0.03
+    assert pooled(ORDINARY) > 0.2
+
+
+def test_batch_normalisations_may_have_the_statistics_of_the_samples() -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8, affine=False))
+    rows = 3 + 5 * np.random.default_rng(0).standard_normal((16, 6)).astype(np.float32)
+    (outputs,) = TorchModel(module, {"row": rows}, ["output"], is_normalised=True).outputs()
+    np.testing.assert_allclose(outputs.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(outputs.std(axis=0, ddof=1), 1, atol=1e-4)
+
+
+def test_an_ordinary_network_is_exported(tmp_path: Path) -> None:
+    export = Export(
+        "dense_graph_cnn", "torch_other", 0, "torchscript", 18, is_dynamic=False, scale=ORDINARY
+    )
+    folder = folder_of(export, tmp_path, PYTHON)
+    with np.load(folder / "samples.npz") as archive:
+        assert archive["inputs/nodes"].shape[1] >= 256
 
 
 def test_a_cell_counts_what_any_of_its_configurations_reaches() -> None:
@@ -133,7 +198,7 @@ def test_trained_networks_keep_their_weights_and_know_the_right_answers(
 ) -> None:
     module = nn.Sequential(nn.Conv2d(3, 8, 8, 8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
     monkeypatch.setattr(trained, "_EPOCHS", 2)
-    model = trained._trained(module, random.Random(0))  # noqa: S311
+    model = trained._trained(module, _sizes(SMALL))
     (logits,) = model.outputs()
     assert model.labels is not None
     # Of ten classes.
