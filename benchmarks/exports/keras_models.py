@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from benchmarks.exports.drawing import Export
 from benchmarks.exports.live import generator, signals
-from benchmarks.exports.sizes import Sizes
+from benchmarks.exports.sizes import ORDINARY, Sizes
 
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
@@ -49,6 +50,9 @@ def _model(layers: list[Any], shape: tuple[int, ...], sizes: Sizes) -> KerasMode
     model = keras.Sequential([keras.Input(shape), *layers])
     space = tuple(range(1, len(shape)))
     samples = signals(generator(sizes.seed()), sizes.scale, shape, space)
+    if sizes.scale == ORDINARY:
+        # Batch normalisations get the statistics of the samples.
+        model(samples, training=True)
     return KerasModel(model, {"input": samples})
 
 
@@ -58,7 +62,8 @@ def keras_cnn(sizes: Sizes) -> KerasModel:
         keras.layers.Conv2D(width, 3, padding="same", activation="relu"),
         keras.layers.MaxPooling2D(),
         keras.layers.Conv2D(2 * width, 3, padding="same"),
-        *(keras.layers.BatchNormalization(), keras.layers.Activation("relu")),
+        keras.layers.BatchNormalization(momentum=sizes.value(0.99, 0.0)),
+        keras.layers.Activation("relu"),
         *(keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(20, activation="softmax")),
     ]
     return _model(layers, (size, size, 3), sizes)
@@ -77,11 +82,22 @@ def keras_mlp(sizes: Sizes) -> KerasModel:
 
 def keras_separable(sizes: Sizes) -> KerasModel:
     width, size = sizes.choice((16, 24), (32, 48)), sizes.choice((48, 64), (160, 224))
+    # Keras's default lets the signal of these layers vanish.
+    weights = sizes.value("glorot_uniform", "he_normal")
+    conv = partial(keras.layers.Conv2D, kernel_initializer=weights)
     layers = [
-        keras.layers.Conv2D(width, 3, strides=2, padding="same", activation="relu6"),
-        keras.layers.SeparableConv2D(2 * width, 3, padding="same", activation="relu"),
+        conv(width, 3, strides=2, padding="same", activation="relu6"),
+        keras.layers.SeparableConv2D(
+            *(2 * width, 3),
+            padding="same",
+            activation="relu",
+            depthwise_initializer=weights,
+            pointwise_initializer=weights,
+        ),
         keras.layers.UpSampling2D(2),
-        keras.layers.Conv2DTranspose(width, 3, strides=2, padding="same"),
-        *(keras.layers.LeakyReLU(), keras.layers.Conv2D(2, 1, activation="sigmoid")),
+        keras.layers.Conv2DTranspose(
+            width, 3, strides=2, padding="same", kernel_initializer=weights
+        ),
+        *(keras.layers.LeakyReLU(), conv(2, 1, activation="sigmoid")),
     ]
     return _model(layers, (size, size, 1), sizes)

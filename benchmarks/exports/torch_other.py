@@ -197,11 +197,11 @@ class _GraphConvolution(nn.Module):
 
 
 def dense_graph_cnn(sizes: Sizes) -> TorchModel:
-    count, features = sizes.choice((32, 64), (256, 512)), sizes.value(16, 64)
+    count, features = sizes.choice((32, 64), (512, 768)), sizes.value(16, 64)
     rng = generator(sizes.seed())
-    # About five to ten neighbours: the mean of many is nearly the same everywhere.
-    density = sizes.value(0.2, 0.02)
+    # About ten neighbours: the mean of many is nearly the same everywhere.
+    density = sizes.value(0.2, 0.015)
     edges = (rng.random((ROWS, count, count)) < density).astype(np.float32)
     inputs = {"nodes": _normal(sizes, count, features), "adjacency": edges}
-    width = sizes.choice((64, 96), (128, 256))
+    width = sizes.choice((64, 96), (256, 384))
     return TorchModel(_GraphConvolution(features, width), inputs, ["output"])

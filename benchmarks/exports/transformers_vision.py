@@ -154,10 +154,10 @@ def levit(sizes: Sizes) -> TorchModel:
     size = sizes.choice((128, 160), (224, 256))
     config = hf.LevitConfig(
         image_size=size,
-        hidden_sizes=sizes.value([64, 96, 128], [256, 384, 512]),
+        hidden_sizes=sizes.value([64, 96, 128], [128, 256, 384]),
         num_attention_heads=sizes.value([2, 3, 4], [4, 6, 8]),
-        depths=sizes.value([2, 2, 2], [4, 4, 4]),
-        key_dim=[sizes.value(16, 32)] * 3,
+        depths=sizes.value([2, 2, 2], [2, 3, 4]),
+        key_dim=[16, 16, 16],
         **_LABELS,
     )
     return _pictures(hf.LevitForImageClassification(config), sizes, size)
