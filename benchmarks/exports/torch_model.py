@@ -156,7 +156,7 @@ def take_statistics(module: nn.Module, samples: Sequence[torch.Tensor]) -> None:
 
     With other statistics, signals grow or vanish in networks of many layers. With biases around
     zero, rectifiers amplify small changes in each layer, so that rounding to bfloat16 changes
-    outputs by 3 to 7 %, for which trained networks have about 1 %; with 0.5 random ones do, too.
+    outputs by 3 to 7 %; with biases around 0.5 it is about 1 %.
     """
     for norm in (part for part in module.modules() if isinstance(part, _BATCH_NORMS)):
         if norm.bias is not None:
