@@ -46,6 +46,8 @@ CALLED_BY_OTHERS = {
     " ignore_aliases yaml_implicit_resolvers",
     # Celery's signals, click's commands
     "workers/*.py": "_keep_reporting _end_with_the_worker",
+    # attributes of torch's modules
+    "benchmarks/exports/torch_model.py": "momentum",
     # hooks of hatchling
     "*/hatch_build.py": "ManualPages dependencies initialize",
     "client/hpcfair/commands/*": "list_ detect",
