@@ -27,6 +27,7 @@ from hpcfair.outputlimits import (
     accepts,
     is_accepted,
     laxer_limits,
+    lower_accuracy,
     offered_error,
 )
 from hpcfair.precisions import TOLERANCES, Tolerance
@@ -159,7 +160,8 @@ def choose(
     elif loadable:
         reason = "No build that this machine can load is proved faster than the baseline."
     elif installed:
-        reason = f"No build for this machine is {accepted}."
+        best_accuracy = lower_accuracy((each for _, each in installed), request.min_accuracy)
+        reason = reasons.none_within(accepted, best_accuracy)
     elif fitting:
         runtimes = ", ".join(sorted({build.runtime for _, build in fitting}))
         reason = f"Builds for this machine need a runtime that is not installed: {runtimes}."

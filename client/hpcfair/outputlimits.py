@@ -3,7 +3,7 @@
 Every reader of a best build applies them: the hub, devices and clients.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Final
@@ -84,6 +84,15 @@ def offered_error(error: float) -> float:
 def offered_accuracy(accuracy: float) -> float:
     """The largest number of three decimals that accepts an accuracy."""
     return float(Decimal(repr(accuracy)).quantize(_OFFERED_ACCURACY, ROUND_FLOOR))
+
+
+def lower_accuracy(builds: Iterable[BuildFacts], min_accuracy: float | None) -> float | None:
+    """The largest accuracy that brings a build, if it is below the least one of a request."""
+    measured = [build.accuracy for build in builds if build.accuracy is not None]
+    if min_accuracy is None or not measured:
+        return None
+    best = offered_accuracy(max(measured))
+    return best if best < min_accuracy else None
 
 
 def laxer_limits(

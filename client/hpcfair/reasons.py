@@ -25,12 +25,12 @@ def limits(tolerance: str | float, min_accuracy: float | None) -> str:
     """
     if min_accuracy is not None and tolerance == TOLERANCES[-1]:
         # The laxest class is no limit.
-        return f"of a measured accuracy of {min_accuracy:g} or more"
+        return f"with an accuracy of at least {min_accuracy:g}"
     words = f"tolerance '{tolerance}'"
     if not isinstance(tolerance, str):
         words = f"a relative error of {tolerance:g}"
     if min_accuracy is not None:
-        words += f" and with a measured accuracy of {min_accuracy:g} or more"
+        words += f" and with an accuracy of at least {min_accuracy:g}"
     return f"within {words}"
 
 
@@ -62,6 +62,15 @@ def fastest(target: str, accepted: str, ratio: float, scenario: str = SINGLE_STR
         f"On {target} it is the fastest {accepted}: {ratio:.3f} of the latency of the runtime's "
         "defaults."
     )
+
+
+def none_within(accepted: str, most_accurate: float | None) -> str:
+    """No build is within the limits ``accepted``; ``most_accurate`` is the largest accuracy to
+    state that loads one, if an accuracy was stated."""
+    best = ""
+    if most_accurate is not None:
+        best = f" The most accurate build loads with min_accuracy={most_accurate:g}."
+    return f"There is no build {accepted} for this machine.{best}"
 
 
 def unmeasured(scenario: str, reason: str) -> str:

@@ -72,11 +72,13 @@ def test_the_best_build_within_the_limits(
     ("builds", "tolerance", "min_accuracy", "reason"),
     [
         (ALL, 0.02, None, "fastest within a relative error of 0.02: 0.500 of"),
-        (ALL, "int8", 0.975, "fastest of a measured accuracy of 0.975 or more"),
-        (ALL, "fp16", 0.975, "within tolerance 'fp16' and with a measured accuracy of 0.975 or"),
+        (ALL, "int8", 0.975, "fastest with an accuracy of at least 0.975: "),
+        (ALL, "fp16", 0.975, "within tolerance 'fp16' and with an accuracy of at least 0.975"),
         ([BASELINE], 1e-3, None, "no build within a relative error of 0.001 is proved faster"),
-        ([BASELINE], 1e-6, None, "No build for this machine is within a relative error of 1e-06."),
-        (ALL, "int8", 0.99, "No build for this machine is of a measured accuracy of"),
+        ([BASELINE], 1e-6, None, "There is no build within a relative error of 1e-06 for"),
+        (ALL, "int8", 0.99, "at least 0.99 for this machine. The most accurate build"),
+        (ALL, "int8", 0.99, "min_accuracy=0.98."),
+        (ALL, 1e-6, 0.9, "and with an accuracy of at least 0.9 for this machine."),
     ],
 )
 def test_the_reason_names_the_limits(

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from hpcfair import cli
 from hpcfair.client import Client
 from hpcfair.commands import output
+from hpcfair.errors import ModelNotFound
 
 MODEL = "/api/v1/models/lab/tiny"
 JOB = {"uuid": "j1", "kind": "tune", "model": "lab/tiny", "target": "cpu", "state": "succeeded"}
@@ -80,16 +81,16 @@ def test_the_refusal_of_a_hub_is_a_document(
         "code": "token_expired",
         "message": "It expired.",
         "exit_status": 4,
-        "hint": "Make one.",
+        "hint": "Make one. Run `hpcfair login`, or set HPCFAIR_TOKEN.",
         "status": 401,
         "fields": {},
     }
-    assert result.stderr == "hpcfair: It expired. Make one. [token_expired]\n"
+    assert result.stderr == f"hpcfair: It expired. {error['hint']} [token_expired]\n"
 
 
 @pytest.mark.parametrize("typed", ["lab/tinny", "labb/tiny"])
 def test_a_mistyped_name_is_answered_with_the_nearest(
-    hub: Any, run: Callable[[str], Result], answer: Callable[..., Any], typed: str
+    hub: Any, run: Callable[[str], Result], answer: Callable[..., Any], client: Client, typed: str
 ) -> None:
     missing = answer(404, "model_not_found", "There is no such model.")
     hub.on("GET", f"/api/v1/models/{typed}", missing)
@@ -106,6 +107,9 @@ def test_a_mistyped_name_is_answered_with_the_nearest(
         result = run(f"{command} {typed} --json")
         error = json.loads(result.stdout)["error"]
         assert (result.exit_code, error["hint"]) == (3, "Did you mean lab/tiny?")
+
+    with pytest.raises(ModelNotFound, match=r"Did you mean lab/tiny\?"):
+        client.load(typed)
 
 
 @pytest.mark.parametrize("line", ["info --json", "jobs lst --json", "--urk info lab/tiny --json"])

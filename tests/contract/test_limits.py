@@ -53,9 +53,9 @@ def test_a_limit_chooses_the_build(client_of: Callable[..., Client], scene: Scen
             assert model(X).shape == (2, 10)
     for strict, limit in (
         ({"tolerance": 0.001}, "within a relative error of 0.001"),
-        ({"min_accuracy": 0.975}, "of a measured accuracy of 0.975 or more"),
+        ({"min_accuracy": 0.975}, "with an accuracy of at least 0.975"),
     ):
-        with pytest.warns(PlainModelWarning, match=f"No build for this machine is {limit}"):
+        with pytest.warns(PlainModelWarning, match=f"There is no build {limit}"):
             assert client.load(scene.name, **strict).build is None  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import typer
 
 from hpcfair.commands.exitstatus import INTERRUPTED, exit_status
-from hpcfair.commands.modelnames import similar_names
+from hpcfair.commands.modelnames import suggest_remembered
 from hpcfair.commands.output import emit_error
 from hpcfair.errors import HpcfairError, HubError, ModelNotFound
 from hpcfair.localfiles import storage_failed
@@ -37,8 +37,7 @@ def reported(context: typer.Context) -> Iterator[None]:
             emit_error(INTERRUPTED, "interrupted", "Interrupted.")
         raise typer.Exit(INTERRUPTED) from None
     except ModelNotFound as error:
-        if names := similar_names(context):
-            error.hint = f"{error.hint} Did you mean {' or '.join(names)}?".strip()
+        suggest_remembered(error, context)
         _end(error, as_json=as_json)
     except HpcfairError as error:
         _end(error, as_json=as_json)

@@ -1,17 +1,13 @@
-"""Suggests names for one that was mistyped."""
-
-from collections.abc import Iterator
-from difflib import get_close_matches
+"""The model that a command is about, for suggestions where its name was mistyped."""
 
 import typer
 
 from hpcfair.client import Client
-from hpcfair.errors import HpcfairError
+from hpcfair.errors import ModelNotFound
+from hpcfair.modelnames import suggest_names
 
 #: Key in the ``meta`` of a context: the name of the model that the command is about.
 _NAME = "hpcfair.model_name"
-_MOST = 100
-_LIKENESS = 0.75
 
 
 def remember_name(context: typer.Context, name: str) -> str:
@@ -20,20 +16,8 @@ def remember_name(context: typer.Context, name: str) -> str:
     return name
 
 
-def similar_names(context: typer.Context) -> list[str]:
-    """Names of models like the one that a command named, the likeliest first."""
+def suggest_remembered(error: ModelNotFound, context: typer.Context) -> None:
+    """Add names like the one that a command named to the hint of its error."""
     name, client = context.meta.get(_NAME), context.find_root().obj
-    if name is None or not isinstance(client, Client):
-        return []
-    return get_close_matches(name, set(_candidates(client, name)), n=3, cutoff=_LIKENESS)
-
-
-def _candidates(client: Client, name: str) -> Iterator[str]:
-    """Models of the namespace, in which the name may be wrong, and of that name in others."""
-    namespace, _, own = name.partition("/")
-    for query, limit in ((f"by:{namespace}", _MOST), (own, _MOST)):
-        try:
-            yield from (hit.name for hit in client.search(query, limit=limit))
-        except HpcfairError:
-            # There may be no such namespace; the command has failed for another reason.
-            continue
+    if name is not None and isinstance(client, Client):
+        suggest_names(error, client.http, client.cache, name)

@@ -7,11 +7,13 @@ from typing import Any, Literal, overload
 from hpcfair import loading, mlmodel, pid, prefetching, record, reproduction, resolution
 from hpcfair.acceptance import Acceptance
 from hpcfair.directload import load_direct
+from hpcfair.errors import ModelNotFound
 from hpcfair.fetchedmodel import Guard
 from hpcfair.loaded import Loaded
 from hpcfair.loadoptions import LoadForm, LoadOptions, check_options
 from hpcfair.methods.base import BaseClient
 from hpcfair.modelbundle.source import source_of
+from hpcfair.modelnames import suggest_names
 from hpcfair.origin import is_origin, origin_of
 from hpcfair.precisions import Tolerance
 from hpcfair.prefetching import Prefetch, PrefetchOptions
@@ -82,10 +84,17 @@ class ResultMethods(BaseClient):
             origin = origin_of(name, self.config, how.get("revision"))
             return load_direct(self.http, self.cache, origin, as_, how)
         revision = how.get("revision")
+        comm = how.get("comm")
         http, cache, name, how["revision"] = source_of(
-            self.http, self.cache, name, revision, comm=how.get("comm")
+            self.http, self.cache, name, revision, comm=comm
         )
-        return loading.load_as(http, cache, name, as_, how)
+        try:
+            return loading.load_as(http, cache, name, as_, how)
+        except ModelNotFound as error:
+            # Not from all processes of a cluster at the same time.
+            if comm is None:
+                suggest_names(error, http, cache, name)
+            raise
 
     def prefetch(
         self,
