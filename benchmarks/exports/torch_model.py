@@ -103,6 +103,8 @@ class TorchModel:
         torch.export.save(program, folder / "model.pt2")
 
     def _write_traced(self, export: Export, path: Path) -> None:
+        # The exporter lacks the one operator that this makes of a layer of a transformer.
+        torch.backends.mha.set_fastpath_enabled(False)
         axes: dict[str, dict[int, str]] = {}
         if export.is_dynamic:
             axes = {name: self._axes(name) for name in self.inputs}

@@ -211,6 +211,14 @@ def test_trained_networks_keep_their_weights_and_know_the_right_answers(
         assert archive["labels"].tolist() == model.labels.tolist()
 
 
+def test_layers_of_transformers_are_exported_by_torchscript(tmp_path: Path) -> None:
+    pictures = np.zeros((16, 3, 48, 48), np.float32)
+    module = trained._Patches(48, 32, 1, 4)
+    model = TorchModel(module, {"image": pictures}, ["logits"], gain=None)
+    model.write(Export("tiny", "trained", 0, "torchscript", 20, is_dynamic=False), tmp_path)
+    assert (tmp_path / "model.onnx").exists()
+
+
 @pytest.mark.slow
 def test_two_networks_are_exported_built_checked_and_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
