@@ -67,6 +67,7 @@ class Command(OperatorCommand):
             )
         address = f"http://{options['host']}:{port}"
         self._say("hub", f"data folder {settings.DATA_DIR}")
+        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
         if not options["prepared"]:
             self._prepare()
         # Children read the same settings from the environment.
@@ -88,7 +89,6 @@ class Command(OperatorCommand):
             raise CommandError(str(error)) from error
 
     def _prepare(self) -> None:
-        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
         self._say("hub", f"migrating {_without_password(settings.DATABASE_URL)}")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -118,13 +118,14 @@ def _broker_services() -> list[Service]:
 
 
 def _services(run: Path, options: dict[str, Any], port: int) -> list[Service]:
-    """All services, in the order in which they start: the proxy ends after what it stands for."""
+    """All services, in the order in which they start: the proxy ends after what it stands for, and
+    pages, which answer ``/readyz``, begin after transfers."""
     _allow_open_files()
     services = [
         *_broker_services(),
         _proxy(run, options["host"], port),
-        _web("pages", run, options["threads"]),
         _web("transfers", run, _TRANSFER_THREADS),
+        _web("pages", run, options["threads"]),
     ]
     return services if options["no_workers"] else services + _worker_services()
 

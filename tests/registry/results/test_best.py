@@ -117,19 +117,18 @@ def test_measured_errors_and_accuracies_are_read(builds: Builds) -> None:
     assert builds.ask("int8").looser == []
 
 
-def test_errors_on_random_inputs_count_unless_the_build_is_quantised(builds: Builds) -> None:
-    deviation = {"relative_l2": 1e-3, "random_relative_l2": 0.02}
-    half = builds.add(0.5, tolerance="fp16", deviation=deviation)
+@pytest.mark.parametrize("tolerance", ["fp16", "int8"])
+def test_a_number_limits_the_error_on_samples_alone(builds: Builds, tolerance: str) -> None:
+    deviation = {"relative_l2": 0.009, "random_relative_l2": 0.02}
+    lowered = builds.add(0.5, tolerance=tolerance, deviation=deviation)
     builds.baseline(deviation={"relative_l2": 1e-6})
-    assert builds.ask(0.02).build == half
-    assert builds.ask(0.01).build != half
-    quantised = builds.add(0.6, tolerance="int8", deviation=deviation)
-    assert builds.ask(0.01).build == quantised
+    assert builds.ask(0.01).build == lowered
+    assert builds.ask(0.008).build != lowered
 
 
 def test_a_least_accuracy_is_refused_where_none_is_measured(builds: Builds) -> None:
     builds.baseline()
-    with pytest.raises(Invalid, match="No accuracy") as refusal:
+    with pytest.raises(Invalid, match="accuracy of this model is not measured") as refusal:
         builds.ask("int8", least=0.9)
     assert refusal.value.code == "accuracy_not_measured"
     builds.add(0.5, accuracy=0.95)
