@@ -253,9 +253,9 @@ def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
 
 
 def test_a_long_address_of_what_is_missing_fits_a_phone(page: Page, galaxy: MLModel) -> None:
-    found = document()
-    found["metrics"][0]["missing"][0]["what"] = f"No tool: https://hub.example.org/{'a' * 90}"
-    assessment_add(revision_get(galaxy), found)
+    report = document()
+    report["metrics"][0]["missing"][0]["what"] = f"No tool: https://hub.example.org/{'a' * 90}"
+    assessment_add(revision_get(galaxy), report)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{ROOT}/fair")
     expect(page.get_by_text("No tool").first).to_be_visible()
