@@ -11,6 +11,7 @@ from hub.pages import speedwords
 from hub.pages.interval import interval_mark
 
 register = template.Library()
+register.filter("answers", speedwords.deviation)
 
 _VERDICTS = {"same": "the same within noise", "unstable": "inconclusive"}
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -109,8 +110,7 @@ def error_share(error: float) -> str:
     return f"{error * 100:.2g} %"
 
 
-@register.filter
-def share_of_largest(share: float) -> str:
+def _share_of_largest(share: float) -> str:
     """A largest relative error -> ``0.012 % of the largest output``."""
     shown = f"{share * 100:.2g} %" if share == 0 or share >= 1e-6 else f"{share:.1e}"
     return f"{shown} of the largest output"
@@ -125,7 +125,7 @@ def deviation(figures: dict[str, Any]) -> str:
     largest, share = figures.get("max_absolute"), figures.get("max_relative")
     parts = [] if largest is None else [f"{largest:.2g}"]
     if share is not None:
-        parts.append(f"{'at most ' if parts else ''}{share_of_largest(share)}")
+        parts.append(f"{'at most ' if parts else ''}{_share_of_largest(share)}")
     return ", ".join(parts)
 
 

@@ -187,7 +187,8 @@ def tune(mlmodel: MLModel) -> Tuned:
         for threads in ("all", "half")
     ]
     baseline = shopfloor.build(records[0].pk, "all", is_baseline=True, ratio=1.0, verdict="same")
-    faster = shopfloor.build(records[1].pk, "half", deviation={"max_relative": 1e-6})
+    deviation = {"max_relative": 1e-6, "relative_l2": 5e-7}
+    faster = shopfloor.build(records[1].pk, "half", deviation=deviation)
     builds_publish(**handle, builds=[baseline, faster])
     profile_store(
         **handle, config_sha256=faster["config_sha256"], profile=shopfloor.profile(total_ns=200)

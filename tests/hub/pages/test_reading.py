@@ -62,11 +62,11 @@ def test_a_card_cannot_run_scripts(client: Client, tuned: Tuned) -> None:
     assert "<b>boldly" not in page
 
 
-def test_builds_show_interval_deviation_and_proof(client: Client, tuned: Tuned) -> None:
+def test_builds_show_interval_error_and_proof(client: Client, tuned: Tuned) -> None:
     page = text(client, f"{tuned.path}/builds")
     assert "threads=half" in page
     assert f"/records/{tuned.record.pk}" in page
-    assert "0.0001 % of the largest output" in page
+    assert "same answers to within 0.01 %" in page
     assert "<svg" in page
 
 
