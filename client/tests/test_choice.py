@@ -142,7 +142,7 @@ def test_the_choice_among_targets(
         ({}, "exact", ["not tuned"]),
         ({ARM: [build(1, 0.5)], WIDE: [build(2, 0.5)]}, "exact", ["x86-64 machine", "arm, wide"]),
         ({NEAR: [build(1, 0.5, runtime="openvino")]}, "exact", ["not installed: openvino"]),
-        ({NEAR: [build(1, 0.5, "int8")]}, "bf16", ["No build", "'bf16'"]),
+        ({NEAR: [build(1, 0.5, "int8")]}, "bf16", ["no build", "'bf16'"]),
         ({NEAR: [build(1, 0.5, verdict="same")]}, "exact", ["No build", "proved faster"]),
         (
             {NEAR: [baseline(1), build(2, 0.7, reproduction="differs")]},

@@ -119,4 +119,4 @@ def test_the_build_of_a_load_runs_unless_another_is_named(as_alice: Api, scene: 
     # No build is accurate enough: the published network runs, and the reason is given.
     Build.objects.update(accuracy=0.9)
     plain = requested(as_alice, scene.target, min_accuracy=1.0)
-    assert (plain["build"], "No build" in plain["reason"]) == (None, True)
+    assert (plain["build"], "no build" in plain["reason"]) == (None, True)
