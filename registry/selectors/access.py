@@ -16,7 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
-from registry.states import JobKind, RepositoryKind, Role, Scope, Visibility
+from registry.states import JobKind, NamespaceKind, RepositoryKind, Role, Scope, Visibility
 from registry.tables import (
     Build,
     Graph,
@@ -125,14 +125,16 @@ def require(actor: Actor, *, role: Role, namespace: Namespace) -> None:
     """
     if actor is None:
         return
-    require_scope(actor, _SCOPE_FOR[role])
-    if not may(actor, role=role, namespace=namespace):
-        raise Forbidden(
-            "permission_denied",
-            f"You may not {_DOES[role]} {namespace.name}.",
-            f"Ask an admin of {namespace.name} for the role {role.value!r}, or use a token that "
-            "is not limited to another namespace.",
-        )
+    user = require_scope(actor, _SCOPE_FOR[role])
+    if may(actor, role=role, namespace=namespace):
+        return
+    if user is not None and _is_limited_to_another(user.token, namespace):
+        hint = "The token is limited to another namespace. Use one that is not, or sign in."
+    elif namespace.kind == NamespaceKind.USER:
+        hint = f"Only the account {namespace.name} may do this."
+    else:
+        hint = f"Ask an admin of {namespace.name} for the role {role.value!r}."
+    raise Forbidden("permission_denied", f"You may not {_DOES[role]} {namespace.name}.", hint)
 
 
 def require_scope(actor: Actor, scope: Scope) -> User | None:
@@ -183,7 +185,7 @@ def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
     another namespace.
     """
     require_scope(actor, scope)
-    if actor.token is not None and actor.token.namespace_id not in {None, namespace.pk}:
+    if _is_limited_to_another(actor.token, namespace):
         raise Forbidden(
             "permission_denied",
             "The token is limited to another namespace.",
@@ -194,6 +196,10 @@ def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
 def person(actor: Actor) -> User | None:
     """``actor`` as an active user; ``None`` for the hub, and for anonymous or inactive users."""
     return actor if isinstance(actor, User) and actor.is_active else None
+
+
+def _is_limited_to_another(token: Token | None, namespace: Namespace) -> bool:
+    return token is not None and token.namespace_id not in {None, namespace.pk}
 
 
 def scope_covers(token: Token | None, scope: Scope) -> bool:

@@ -196,6 +196,23 @@ def test_a_role_and_a_token_together_decide(role: Role | None, dora: User, lab: 
         assert seen == {"lab/open", "lab/closed"} if reaches else {"lab/open"}, case
 
 
+@pytest.mark.parametrize(
+    ("name", "limit", "hint"),
+    [
+        ("lab", "", "Ask an admin of lab for the role 'write'."),
+        ("lab", "elsewhere", "Use one that is not, or sign in."),
+        ("charlie", "", "Only the account charlie may do this."),
+    ],
+)
+def test_the_refusal_names_who_can_help(
+    name: str, limit: str, hint: str, dora: User, lab: Namespace
+) -> None:
+    actor = acting(dora, Scope.WRITE if limit else None, limit)
+    with pytest.raises(Forbidden) as refusal:
+        require(actor, role=Role.WRITE, namespace=Namespace.objects.get(name=name))
+    assert hint in refusal.value.hint
+
+
 def test_nobody_may_do_anything_unnamed_and_the_hub_may_everything(lab: Namespace) -> None:
     for role in Role:
         assert not may(AnonymousUser(), role=role, namespace=lab)
