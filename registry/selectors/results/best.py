@@ -177,17 +177,16 @@ def largest_gains(
     *,
     target: Target | None = None,
     tolerance: str = ToleranceClass.EXACT,
+    scenario: str = Scenario.SINGLE_STREAM,
     limit: int = 10,
 ) -> list[Build]:
-    """The best builds for a single stream of all readable models within ``tolerance``, by ratio; no
+    """The best builds for ``scenario`` of all readable models within ``tolerance``, by ratio; no
     baselines.
 
     They have target, model and record. Without ``target``, those of emulated machines are left out.
     Reads the table of best builds.
     """
-    rows = BestBuild.objects.filter(
-        scenario=Scenario.SINGLE_STREAM, tolerance=tolerance, ratio__lt=1
-    )
+    rows = BestBuild.objects.filter(scenario=scenario, tolerance=tolerance, ratio__lt=1)
     if actor is not None:
         # A condition on each row: the database reads the rows in the order of the index.
         rows = rows.filter(Exists(readable_repositories(actor).filter(pk=OuterRef("mlmodel"))))

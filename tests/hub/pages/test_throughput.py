@@ -48,6 +48,17 @@ def test_the_page_of_a_model_tells_its_throughput_with_a_chart_and_a_program(
     assert "2 times as fast on x86-64-avx512" in page
 
 
+@pytest.mark.usefixtures("measured")
+def test_the_page_of_a_target_lists_gains_in_throughput(client: Client) -> None:
+    latency, throughput = text(client, "/targets/x86-64-avx512").split('id="throughput"')
+    assert "alice/digits" in latency
+    assert "2 times as fast" in latency.split('id="gains"')[1]
+    assert "batch 16, one stream per core" in throughput
+    assert "1,240 samples/s" in throughput
+    assert "2.5 times as fast" in throughput
+    assert 'href="/alice/digits?target=x86-64-avx512#throughput"' in throughput
+
+
 @pytest.mark.parametrize(
     ("figures", "why"),
     [
