@@ -45,7 +45,10 @@ _FALSE = {"", "0", "false", "no", "off"}
 class Config:
     """Settings of a client.
 
+    Raises BadConfig for a ``url`` as of :func:`clean_url`.
+
     Attributes:
+        url: Of the hub, with its scheme.
         site_caches: Folders of caches below the user's, which are only read.
         cache_budget: Bytes; ``None`` without a limit.
         doi: Address of the DOI resolver.
@@ -68,6 +71,9 @@ class Config:
     hf_token: str | None = field(default=None, repr=False)
     site_caches: tuple[Path, ...] = ()
     cache_budget: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", clean_url(self.url))
 
     @classmethod
     def read(

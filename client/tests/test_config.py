@@ -132,7 +132,7 @@ def test_writing_the_configuration_leaves_no_other_file() -> None:
 @pytest.mark.parametrize("url", ["hub.test", "ftp://hub.test", "https://", "https://u:p@hub.test"])
 def test_what_is_no_address_of_a_hub_is_refused(url: str) -> None:
     with pytest.raises(BadConfig):
-        clean_url(url)
+        Config(url)
 
 
 def test_a_refused_address_does_not_show_its_password() -> None:
