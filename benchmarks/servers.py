@@ -72,8 +72,7 @@ def hub(
     probe: str = "/readyz",
     start_s: float = _START_S,
 ) -> Iterator[int]:
-    """``manage.py serve`` while the block lasts; yields its process id once ``probe`` answers, and
-    uploads are taken.
+    """``manage.py serve`` while the block lasts; yields its process id once ``probe`` answers.
 
     It also ends with this process. Raises RuntimeError if ``probe`` does not answer within
     ``start_s`` seconds.
@@ -86,9 +85,7 @@ def hub(
             command, cwd=ROOT, env=_environment(data) | dict(environment), stdout=log, stderr=log
         )
         try:
-            # Uploads have a web server of their own.
-            for path in (probe, "/api/lfs/upload/-"):
-                _await(f"{address(port)}{path}", process, start_s)
+            _await(f"{address(port)}{probe}", process, start_s)
             yield process.pid
         finally:
             _stop(process)

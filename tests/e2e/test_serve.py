@@ -40,6 +40,11 @@ def hub(data: Path) -> Iterator[tuple[Hub, int]]:
             yield Hub(servers.address(port), servers.token(data, "alice")), process
 
 
+def test_a_ready_hub_takes_uploads(hub: tuple[Hub, int]) -> None:
+    # First of all: uploads have a web server of their own, which must not start after /readyz.
+    assert httpx.put(f"{hub[0].address}/api/lfs/upload/-", timeout=20).status_code < 500
+
+
 def test_commands_in_another_shell_know_its_address(hub: tuple[Hub, int], data: Path) -> None:
     printed = subprocess.run(
         [sys.executable, "manage.py", "device", "code"],
