@@ -6,6 +6,9 @@ from registry.scenarios import Scenario
 from registry.selectors.search.speeds import Speed
 from registry.tables import Build
 
+#: Relative error of outputs below which they are shown as the same.
+_LEAST_ERROR = 1e-4
+
 
 def times(gain: float) -> str:
     """A gain as a factor: ``2.1``, ``1.25``; two digits, and three below 2."""
@@ -50,9 +53,18 @@ def deviation(error: float | None) -> str:
     """A relative error of outputs: ``answers differ by 1.4 %``."""
     if error is None:
         return ""
-    if error < 1e-4:
-        return "same answers to within 0.01 %"
-    return f"answers differ by {100 * error:.2g} %"
+    if error < _LEAST_ERROR:
+        return f"same answers to within {error_percent(_LEAST_ERROR)}"
+    return f"answers differ by {error_percent(error)}"
+
+
+def error_percent(error: float | None) -> str:
+    """The same for a column of errors: ``1.4 %``, or ``< 0.01 %``."""
+    if error is None:
+        return ""
+    if error < _LEAST_ERROR:
+        return f"< {error_percent(_LEAST_ERROR)}"
+    return f"{100 * error:.2g} %"
 
 
 def accuracy(value: float | None, reference: float | None) -> str:

@@ -11,7 +11,7 @@ from hub.pages import speedwords
 from hub.pages.interval import interval_mark
 
 register = template.Library()
-register.filter("answers", speedwords.deviation)
+register.filter("error_percent", speedwords.error_percent)
 
 _VERDICTS = {"same": "the same within noise", "unstable": "inconclusive"}
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))

@@ -66,7 +66,7 @@ def test_builds_show_interval_error_and_proof(client: Client, tuned: Tuned) -> N
     page = text(client, f"{tuned.path}/builds")
     assert "threads=half" in page
     assert f"/records/{tuned.record.pk}" in page
-    assert "same answers to within 0.01 %" in page
+    assert "&lt; 0.01 %" in page
     assert "<svg" in page
 
 

@@ -23,16 +23,17 @@ def test_a_gain_is_a_factor(ratio: float, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "words", "percent"),
     [
-        (None, ""),
-        (1.9e-7, "same answers to within 0.01 %"),
-        (0.0142, "answers differ by 1.4 %"),
-        (0.0005, "answers differ by 0.05 %"),
+        (None, "", ""),
+        (1.9e-7, "same answers to within 0.01 %", "< 0.01 %"),
+        (0.0142, "answers differ by 1.4 %", "1.4 %"),
+        (0.0005, "answers differ by 0.05 %", "0.05 %"),
     ],
 )
-def test_deviation_is_in_percent(error: float | None, words: str) -> None:
+def test_deviation_is_in_percent(error: float | None, words: str, percent: str) -> None:
     assert speedwords.deviation(error) == words
+    assert speedwords.error_percent(error) == percent
 
 
 def test_accuracy_is_beside_that_of_the_reference() -> None:
