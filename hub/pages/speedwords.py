@@ -54,17 +54,20 @@ def deviation(error: float | None) -> str:
     if error is None:
         return ""
     if error < _LEAST_ERROR:
-        return f"same answers to within {error_percent(_LEAST_ERROR)}"
-    return f"answers differ by {error_percent(error)}"
+        return f"same answers to within {error_share(_LEAST_ERROR)}"
+    return f"answers differ by {error_share(error)}"
 
 
-def error_percent(error: float | None) -> str:
-    """The same for a column of errors: ``1.4 %``, or ``< 0.01 %``."""
+def error_share(error: float) -> str:
+    """A relative error, to two digits: 0.0084 -> ``0.84 %``."""
+    return f"{100 * error:.2g} %"
+
+
+def error_label(error: float | None) -> str:
+    """A relative error of outputs in a column: ``1.4 %``, or ``< 0.01 %``."""
     if error is None:
         return ""
-    if error < _LEAST_ERROR:
-        return f"< {error_percent(_LEAST_ERROR)}"
-    return f"{100 * error:.2g} %"
+    return f"< {error_share(_LEAST_ERROR)}" if error < _LEAST_ERROR else error_share(error)
 
 
 def accuracy(value: float | None, reference: float | None) -> str:

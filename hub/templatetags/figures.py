@@ -11,7 +11,8 @@ from hub.pages import speedwords
 from hub.pages.interval import interval_mark
 
 register = template.Library()
-register.filter("error_percent", speedwords.error_percent)
+register.filter("error_share", speedwords.error_share)
+register.filter("error_label", speedwords.error_label)
 
 _VERDICTS = {"same": "the same within noise", "unstable": "inconclusive"}
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -102,12 +103,6 @@ def interval(ratio: float, low: float | None, high: float | None) -> SafeString:
 def percent(share: float) -> str:
     """0.9731 -> ``97.3 %``."""
     return f"{share * 100:.1f} %"
-
-
-@register.filter
-def error_share(error: float) -> str:
-    """A relative error, to two digits: 0.0084 -> ``0.84 %``."""
-    return f"{error * 100:.2g} %"
 
 
 def _share_of_largest(share: float) -> str:

@@ -33,7 +33,7 @@ def test_a_gain_is_a_factor(ratio: float, words: str) -> None:
 )
 def test_deviation_is_in_percent(error: float | None, words: str, percent: str) -> None:
     assert speedwords.deviation(error) == words
-    assert speedwords.error_percent(error) == percent
+    assert speedwords.error_label(error) == percent
 
 
 def test_accuracy_is_beside_that_of_the_reference() -> None:
