@@ -64,7 +64,7 @@ def error_share(error: float) -> str:
 
 
 def error_label(error: float | None) -> str:
-    """A relative error of outputs in a column: ``1.4 %``, or ``< 0.01 %``."""
+    """A relative error of outputs for the column of a table: ``1.4 %``, or ``< 0.01 %``."""
     if error is None:
         return ""
     return f"< {error_share(_LEAST_ERROR)}" if error < _LEAST_ERROR else error_share(error)
