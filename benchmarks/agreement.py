@@ -35,7 +35,7 @@ QUICK = ("digits",)
 #: Networks whose trials count for ``trials_per_s``, by multiply-accumulates of a run.
 _LEAST_MACS, _MOST_MACS = 1_000_000_000, 5_000_000_000
 #: Gain that is considerable if it is left undecided.
-_CONSIDERABLE = 0.05
+CONSIDERABLE_GAIN = 0.05
 _BASELINE = "the aims of each figure; trials_per_s: the commit before, by the same command"
 
 
@@ -84,7 +84,7 @@ def figures_of(searches: Sequence[Search]) -> dict[str, Figure]:
     """The figures of at least one search."""
     pairs = [pair for search in searches for pair in search.pairs]
     agreed = sum(trial.overlaps(confirmation) for trial, confirmation in pairs)
-    undecided = sum(search.undecided_gain > _CONSIDERABLE for search in searches)
+    undecided = sum(search.undecided_gain > CONSIDERABLE_GAIN for search in searches)
     rates = [
         search.trials / search.trials_s
         for search in searches
