@@ -57,19 +57,45 @@ def recurrent(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def with_computed_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The network with weights whose gates are sorted in the graph, as PyTorch exports them."""
+    changed = onnx.ModelProto.FromString(model.SerializeToString())
+    nodes, initializers = [], list(changed.graph.initializer)
+    for each in initializers:
+        name, rows = each.name, each.dims[1]
+        each.name = f"stored_{name}"
+        for at, value in (("0", 0), ("1", 1), ("middle", rows // 2), ("end", rows)):
+            array = np.array([value], np.int64)
+            changed.graph.initializer.append(numpy_helper.from_array(array, f"{name}_{at}"))
+        bounds = [(f"{name}_middle", f"{name}_end"), (f"{name}_0", f"{name}_middle")]
+        nodes += [
+            helper.make_node("Slice", [each.name, *bound, f"{name}_1"], [f"{name}_part{number}"])
+            for number, bound in enumerate(bounds)
+        ]
+        parts = [f"{name}_part0", f"{name}_part1"]
+        nodes.append(helper.make_node("Concat", parts, [name], axis=1))
+    del changed.graph.node[:]
+    changed.graph.node.extend([*nodes, *model.graph.node])
+    return changed
+
+
 @pytest.mark.parametrize(
-    ("kind", "direction", "attributes"),
+    ("kind", "direction", "attributes", "computed"),
     [
-        ("LSTM", "forward", {}),
-        ("LSTM", "bidirectional", {}),
-        ("GRU", "reverse", {"linear_before_reset": 1}),
+        ("LSTM", "forward", {}, False),
+        ("LSTM", "bidirectional", {}, False),
+        ("LSTM", "bidirectional", {}, True),
+        ("GRU", "reverse", {"linear_before_reset": 1}, False),
+        ("GRU", "forward", {"linear_before_reset": 1}, True),
     ],
 )
 def test_states_are_those_of_onnx_runtime(
-    tmp_path: Path, kind: str, direction: str, attributes: dict[str, Any]
+    tmp_path: Path, kind: str, direction: str, attributes: dict[str, Any], *, computed: bool
 ) -> None:
     directions = 2 if direction == "bidirectional" else 1
     model = recurrent(kind, directions, direction=direction, **attributes)
+    if computed:
+        model = with_computed_weights(model)
     network = networks.write(model, tmp_path / "model")
     backend, target, out = TvmBackend(), this_target(), tmp_path / "build"
     out.mkdir()

@@ -75,21 +75,15 @@ class Recurrence:
         rows: list[list[Any]] = [[] for _ in steps]
         last: list[list[Any]] = [[] for _ in states]
         for number, direction in enumerate(self._directions):
-            recurrent = self._weights(_R, number)
-            size = recurrent.shape[1]
-            biases = self._biases(number, 2 * gates * size)
-            weights = relax.const(np.ascontiguousarray(self._weights(_W, number).T))
+            size = int(self._inputs[_R].ty.shape[2])
+            bias_of_input, bias = self._biases(number, gates * size)
+            weights, matrix = self._factor(_W, number), self._factor(_R, number)
             state = [self._initial(position, number, size) for position in states]
             order = range(len(steps))[::direction]
             for at in order:
                 share = self._emit(
-                    relax.op.add(
-                        self._emit(relax.op.matmul(steps[at], weights)),
-                        relax.const(biases[: gates * size]),
-                    )
+                    relax.op.add(self._emit(relax.op.matmul(steps[at], weights)), bias_of_input)
                 )
-                bias = relax.const(biases[gates * size :])
-                matrix = relax.const(np.ascontiguousarray(recurrent.T))
                 state = step(share, state, matrix, bias)
                 rows[at].append(state[0])
             for kind, value in enumerate(state):
@@ -134,17 +128,30 @@ class Recurrence:
             return self._emit(relax.op.zeros(relax.ShapeExpr([self._batch, size]), dtype))
         return self._split(value, len(self._directions), 0)[number]
 
-    def _weights(self, position: int, number: int) -> Any:
-        value = self._inputs[position]
-        if not isinstance(value, GenericConst):
-            raise InvalidCandidate("its weights are not constant")
-        return value.value.numpy()[number]
+    def _factor(self, position: int, number: int) -> Any:
+        """The weights of a direction, as they are multiplied."""
+        value = self._of_direction(position, number)
+        if isinstance(value, np.ndarray):
+            return relax.const(np.ascontiguousarray(value.T))
+        return self._emit(relax.op.permute_dims(value))
 
-    def _biases(self, number: int, count: int) -> Any:
-        """Biases of the gates for the input, then for the recurrence."""
+    def _biases(self, number: int, count: int) -> list[Any]:
+        """Biases of the gates for the input, and for the recurrence, ``count`` each."""
         if self._inputs[_B] is None:
-            return np.zeros(count, self._weights(_W, number).dtype)
-        return self._weights(_B, number)
+            zeros = np.zeros(count, self._inputs[_W].ty.dtype)
+            return [relax.const(zeros), relax.const(zeros)]
+        value = self._of_direction(_B, number)
+        if isinstance(value, np.ndarray):
+            return [relax.const(value[:count]), relax.const(value[count:])]
+        return self._split(value, 2, 0, squeezed=False)
+
+    def _of_direction(self, position: int, number: int) -> Any:
+        """An input's part for a direction: an array if the input is constant. Exporters compute
+        weights as well, such as gates in another order; those are folded later."""
+        value = self._inputs[position]
+        if isinstance(value, GenericConst):
+            return value.value.numpy()[number]
+        return self._split(value, len(self._directions), 0)[number]
 
     def _split(self, value: Any, parts: int, axis: int, *, squeezed: bool = True) -> list[Any]:
         """Equal parts of a value along an axis, which is removed if ``squeezed``."""
