@@ -9,7 +9,7 @@ from workers.engine.errors import InfrastructureFailed
 from workers.engine.evaluation import Bar
 from workers.engine.requests import SearchBudget
 from workers.engine.strategies.tpe import ratios_to_beat
-from workers.engine.trials import Trial, error_limit, is_closer
+from workers.engine.trials import ERROR_LIMITS, Trial, error_limit, is_closer
 from workers.engine.types import BuildResult, Candidate
 
 #: Consecutive infrastructure failures after which the machine is given up.
@@ -114,10 +114,11 @@ class SearchState:
         """The ratio below which a build is useful: one of the candidates to confirm of its class,
         and faster than the baseline and all builds of stricter classes; and the ratio below which
         it is the best build for users of its class. For a build that keeps to a limit on its error,
-        both are the best ratio within this limit."""
+        both are the best ratio within the usual limit below, which it may keep to as well."""
         limit, tolerance = error_limit(build), build.tolerance
         if limit is not None:
-            within = [t.ratio for t in self._ranked(doubtful=False) if _error(t) <= limit]
+            usual = max((each for each in ERROR_LIMITS if each <= limit), default=limit)
+            within = [t.ratio for t in self._ranked(doubtful=False) if _error(t) <= usual]
             best_within = min([1.0, *(ratio for ratio in within if ratio is not None)])
             return Bar(best_within, leading=best_within)
         best = self._best(tolerance)

@@ -47,8 +47,8 @@ _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "int8", "preset": "mixed"},
 )
 #: Errors to keep to. Those between the usual limits are for networks whose error on the inputs of
-#: the check is larger than on those of the calibration: searches try the next tighter one then.
-_LIMITS = (0.005, 0.007, 0.01, 0.014, 0.02)
+#: the check differs from that on those of the calibration: searches try one that fits better then.
+_LIMITS = (0.005, 0.007, 0.0085, 0.01, 0.012, 0.014, 0.017, 0.02, 0.025)
 _MIXED: tuple[Options, ...] = tuple(
     {**_FAST, "precision": "mixed", "rest": "bfloat16", LIMIT: limit}
     for limit in (0.01, 0.02, 0.005)

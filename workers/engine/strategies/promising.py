@@ -1,4 +1,5 @@
-"""The order of the configurations that backends declare as promising.
+"""The order of the configurations that backends declare as promising, and of plans with a looser
+limit on the error.
 
 Backends take turns, each in its own order. What is calibrated for the network takes longest to
 build and waits for what is not. Among the calibrated configurations, which are each backend's next
@@ -8,7 +9,8 @@ one and all for a limit on the error, comes first the one whose users may gain m
    build comes first, as kernels that are fast in one precision usually are in another;
 2. by the logarithm of the expected gain over the fastest build of the same users: for a limit on
    the error, the fastest build of all, which such a build may approach; of a class, what quantised
-   builds usually gain over the backend's builds of other classes.
+   builds usually gain over the backend's builds of other classes; where a build stays below a
+   limit, what a looser plan gains.
 
 The seconds of a build are not compared: most of them are calibrations and studies, which builds
 share, so that trials before say little about those after them.
@@ -19,7 +21,11 @@ from math import inf, log
 
 from hpcfair.precisions import PRECISION_OF, TOLERANCE_OF, Tolerance
 from workers.engine.strategies.base import Spaces
-from workers.engine.strategies.error_limits import best_ratio_within, limit_of
+from workers.engine.strategies.error_limits import (
+    best_ratio_within,
+    limit_of,
+    looser_candidates,
+)
 from workers.engine.trials import Trial
 from workers.engine.types import Candidate
 
@@ -39,19 +45,16 @@ def next_promising(spaces: Spaces, trials: Sequence[Trial], excluded: Set[str]) 
     for name, space in spaces.items():
         listed = [Candidate(name, options) for options in space.promising]
         waiting = [each for each in listed if each.sha256 not in excluded]
-        if not waiting:
-            continue
-        if not _is_calibrated(waiting[0]):
+        if waiting and not _is_calibrated(waiting[0]):
             ranked.append(((0, listed.index(waiting[0])), waiting[0]))
             continue
         of_backend = [trial for trial in trials if trial.candidate.backend == name]
         own = best_ratio_within(inf, of_backend)
         limited = [each for each in waiting if limit_of(each) is not None]
         unlimited = [each for each in waiting if limit_of(each) is None]
-        ranked += [
-            ((1, -_possible_gain(each, of_backend, trials), own), each)
-            for each in [*unlimited[:1], *limited]
-        ]
+        gains = [(_possible_gain(c, of_backend, trials), c) for c in [*unlimited[:1], *limited]]
+        gains += looser_candidates(trials, {name: space})
+        ranked += [((1, -gain, own), c) for gain, c in gains if c.sha256 not in excluded]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
 
