@@ -48,7 +48,7 @@ _PROMISING: tuple[Options, ...] = (
 )
 #: Errors to keep to. Those between the usual limits are for networks whose error on the inputs of
 #: the check differs from that on those of the calibration: searches try one that fits better then.
-_LIMITS = (0.005, 0.007, 0.0085, 0.01, 0.012, 0.014, 0.017, 0.02, 0.025)
+_LIMITS = (0.005, 0.006, 0.007, 0.0085, 0.01, 0.011, 0.012, 0.013, 0.014, 0.016, 0.018, 0.02, 0.024)
 _MIXED: tuple[Options, ...] = tuple(
     {**_FAST, "precision": "mixed", "rest": "bfloat16", LIMIT: limit}
     for limit in (0.01, 0.02, 0.005)

@@ -16,7 +16,7 @@ _NEAR = 0.65
 _LEAST_ERROR = 1e-12
 #: Time of a plan by its limit, as an exponent: for twice the limit, studies of four networks
 #: predict 0.77 to 0.85 of the time from 0.5 to 1 %, and 0.51 to 0.88 from 1 to 2 % (ADR 63).
-_STEEPNESS = 0.4
+_STEEPNESS = 0.5
 
 
 def limit_of(candidate: Candidate) -> float | None:
