@@ -39,12 +39,15 @@ class Course:
     Attributes:
         ended_s: When its search ended, by the benchmark's clock; ``None`` before.
         gains: Seconds since the search's end, and the largest undecided gain from then on.
-        is_over: Whether no repetition is queued or running, and none follows.
     """
 
     ended_s: float | None = None
     gains: list[tuple[float, float]] = field(default_factory=list)
-    is_over: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no considerable gain is undecided after the search."""
+        return bool(self.gains) and self.gains[-1][1] <= CONSIDERABLE_GAIN
 
     def gain_at(self, second: float) -> float:
         """The undecided gain ``second`` seconds after the search's end."""
@@ -65,7 +68,7 @@ def main() -> None:
 
 def figures_of(courses: Sequence[Course], minutes: float) -> dict[str, Figure]:
     """Shares of searches that are undecided at some moments after their ends, with Wilson's
-    intervals; those after ``minutes`` are left out."""
+    intervals; those after ``minutes`` are left out. What is decided stays so."""
     return {
         f"undecided_{moment}_min": share(
             sum(course.gain_at(60 * moment) > CONSIDERABLE_GAIN for course in courses), len(courses)
@@ -98,8 +101,8 @@ def undecided_gain(inconclusive: Iterable[Mapping[str, Any]], builds: Sequence[B
 
 
 def _courses(files: Mapping[str, Path], data: Path, most_s: float) -> dict[str, Course]:
-    """Publish the models, follow their jobs until all is decided or ``most_s`` after the last
-    search's end."""
+    """Publish the models, follow their jobs until no considerable gain is undecided, or ``most_s``
+    after the last search's end."""
     courses = {name: Course() for name in files}
     with embedded_hub(data) as address:
         config = hpcfair.Config(
@@ -148,7 +151,6 @@ def _look(client: hpcfair.Client, name: str, course: Course, now: float) -> None
     if not course.gains or gain != course.gains[-1][1]:
         say(f"{now:7.0f} s  {name}: undecided gain {gain:.1%} after {len(succeeded)} searches")
         course.gains.append((now - course.ended_s if course.gains else 0.0, gain))
-    course.is_over = not any("repeats" in job.parameters and not job.ended for job in jobs)
 
 
 def _options() -> argparse.Namespace:

@@ -5,8 +5,7 @@
     the best of each class    three processes, whatever they take
     the others, and further   to the candidate whose outcome is worth the most: the expected gain to
     processes                 what users are served, for the time that the decision probably takes
-    overtime                  up to half of the budget in addition, where a considerable gain is
-                              still open
+    overtime                  up to the budget once more, where a considerable gain is still open
 
 A candidate that is slower than the best of its class in every round of its first process is
 dropped, unless it is considerably closer to the reference. A confirmation ends with its decision,
@@ -34,8 +33,9 @@ from workers.engine.types import BuildResult
 CONSIDERABLE = 0.05
 #: What a narrower interval of such a build is worth: less than any open gain.
 _NARROWER = 1e-6
-#: Share of the budget by which the confirmation of considerable gains may exceed it.
-_OVERTIME = 0.5
+#: Share of the budget by which the confirmation of considerable gains may exceed it. A later job
+#: takes longer: it begins with builds, references and checks again.
+_OVERTIME = 1.0
 #: Standard deviation of the logarithm of ratios among processes, before it is measured.
 _USUAL_SPREAD = 0.05
 #: Most processes that are considered when the time of a decision is estimated.

@@ -132,7 +132,7 @@ def test_an_interval_that_says_nothing_is_worth_more_time(
     least_s = device.clock.now_s - before
     assert processes(short) == FEWEST_PROCESSES
     before = device.clock.now_s
-    (wide,) = confirmed_results(device, QUICKER, confirmation_seconds=0.7 * least_s)
+    (wide,) = confirmed_results(device, QUICKER, confirmation_seconds=0.5 * least_s)
     assert FEWEST_PROCESSES < processes(wide) < 10
     assert device.clock.now_s - before <= 2 * least_s
 

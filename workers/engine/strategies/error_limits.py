@@ -9,7 +9,7 @@ from workers.engine.trials import ERROR_LIMITS, LIMIT, Trial
 from workers.engine.types import Candidate
 
 #: Share of a limit that a build may use by its predicted error.
-_USED = 0.97
+_USED = 0.92
 #: Smallest share of a usual limit for which a plan tells about plans for other limits.
 _NEAR = 0.65
 #: Errors below are none.
