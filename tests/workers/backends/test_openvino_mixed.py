@@ -31,7 +31,7 @@ from workers.engine.requests import TuningRequest
 from workers.engine.samples import evaluation_samples
 from workers.engine.testset import make_test_set
 from workers.engine.trials import MIXED_PRECISION, error_limit
-from workers.engine.types import Options
+from workers.engine.types import BuildResult, Options
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.reused import ReusedChild, ReusedDevice
@@ -59,6 +59,10 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
         tests = make_test_set(network, evaluation_samples(network, 192), 0)
         with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
             outputs = run_reference(session, tests)
+        int8: Options = {"precision": "int8", "preset": "mixed", "rest": "bfloat16"}
+        options = space.nearest(BACKEND.default(network, target) | int8)
+        assert options is not None
+        assert _integer_weights(device.build(BACKEND.name, options)) > 0
         saved = {}
         for limit in (0.01, 0.02, 0.005):
             wish: Options = {"precision": "mixed", "limit": limit, "rest": "bfloat16"}
@@ -66,6 +70,8 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
             assert options is not None
             build = device.build(BACKEND.name, options)
             (study,) = (tmp_path / "scratch").rglob("layers.json")
+            # Builds in int8 share the quantised network with the study.
+            assert len(list((tmp_path / "scratch").rglob("intermediates/*/provenance.json"))) == 1
             if not saved:
                 # The layers of so small a network take no measurable time.
                 layers = json.loads(study.read_text())
@@ -83,7 +89,16 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
             precisions = {layer["precision"] for layer in layers}
             assert ("int8" in precisions) == (build.tolerance == "int8")
             saved[limit] = [layer["precision"] for layer in layers].count("int8")
+            assert _integer_weights(build) == saved[limit]
         assert saved[0.02] > saved[0.005]
+
+
+def _integer_weights(build: BuildResult) -> int:
+    """Number of tensors that a build stores in eight bits."""
+    assert build.directory is not None, build.detail
+    nodes = read_model(build.directory / build.entry_point).get_ops()
+    constants = [node for node in nodes if node.get_type_name() == "Constant"]
+    return sum(node.get_output_element_type(0).size == 1 for node in constants)
 
 
 def test_products_that_add_a_bias_are_timed_in_every_precision(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def correct_biases(
     returned unchanged if it has no such layers, no usable inputs or too many MACs, or if the
     correction does not reduce the relative error on inputs it was not fitted to.
     """
-    names = _last_layers(exact)
-    if not names or (network.macs or 0) > EXTRA_MACS:
+    if not can_correct(exact, network):
         return model, {}
+    names = _last_layers(exact)
     try:
         fitting = fitting_inputs(network)
         exact_runs = _exact_runs(exact, names, network, artefact, fitting)
@@ -68,6 +68,11 @@ def correct_biases(
     return _shifted(model, names, shifts), {"bias_correction": facts}
 
 
+def can_correct(exact: Any, network: Network) -> bool:
+    """Whether a network has last layers with weights, and few enough MACs for the runs."""
+    return bool(_last_layers(exact)) and (network.macs or 0) <= EXTRA_MACS
+
+
 def expected_error(
     model: Any, exact: Any, network: Network, options: Options, artefact: str = "onnx"
 ) -> float | None:
@@ -78,9 +83,9 @@ def expected_error(
     error of the others were corrected. That the correction is made in the last layers makes little
     difference.
     """
-    names = _last_layers(exact)
-    if not names or (network.macs or 0) > EXTRA_MACS:
+    if not can_correct(exact, network):
         return None
+    names = _last_layers(exact)
     try:
         fitting = fitting_inputs(network)
         expected = _exact_runs(exact, names, network, artefact, fitting)

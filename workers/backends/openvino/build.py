@@ -1,6 +1,5 @@
 """Builds the artefact of a candidate, in the child process of a build."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,17 +12,12 @@ from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, setti
 from hpcfair.runtimes.openvino_nan import keep_nan
 from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
+from workers.backends.openvino.quantised import compress_weights, quantised
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.errors import InvalidCandidate
-from workers.engine.intermediates import intermediate
 from workers.engine.random_inputs import open_sizes
 from workers.engine.trials import LIMIT
 from workers.engine.types import Network, Options
-
-#: Options that determine the quantised network.
-_QUANTISING = ("preset", "smoothing", "artefact")
-#: Files of its intermediate.
-_QUANTISED, _PROVENANCE = "model.xml", "provenance.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +37,18 @@ def make(network: Network, options: Options, runtime_options: Options, path: Pat
         precision = str(options["precision"])
         artefact = str(options.get("artefact", "onnx"))
         if precision == "int8":
-            model, quantization = _quantised(model, network, options)
+            model, quantization = quantised(exact, network, options)
             provenance |= quantization
         elif precision == "mixed":
-            # The import takes seconds, as that of the quantiser.
+            # It imports ONNX Runtime, which few builds need.
             from workers.backends.openvino.mixed import fastest_within  # noqa: PLC0415
 
             source = SourceNetwork(network, readable.source_path, artefact, runtime_options)
             mixed = fastest_within(float(options[LIMIT]), exact, source)
             model, precision = mixed.model, mixed.precision
             provenance |= mixed.provenance
+    if model is not exact:
+        compress_weights(model)
     if precision != "float32":
         model, correction = correct_biases(model, exact, network, runtime_options, artefact)
         provenance |= correction
@@ -81,23 +77,6 @@ def _source(network: Network, options: Options) -> Iterator[tuple[Network, dict[
         path = Path(scratch) / network.source_path.name
         provenance = save_rewritten(network.source_path, path)
         yield replace(network, normal_path=path), provenance
-
-
-def _quantised(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
-    """The network in int8 and its provenance, shared by candidates that differ in the rest."""
-
-    def make(folder: Path) -> None:
-        # The import takes seconds and is needed for int8 only.
-        from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
-
-        quantised, provenance = quantize(model.clone(), network, options)
-        save(quantised, folder / _QUANTISED)
-        (folder / _PROVENANCE).write_text(json.dumps(provenance))
-
-    facts = {name: options[name] for name in _QUANTISING if name in options}
-    with intermediate(network, "openvino int8", facts, make) as folder:
-        provenance: dict[str, Any] = json.loads((folder / _PROVENANCE).read_text())
-        return read_model(folder / _QUANTISED), provenance
 
 
 def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[str, int]:

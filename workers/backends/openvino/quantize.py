@@ -37,26 +37,25 @@ _SMOOTHING = {
 
 
 def quantize(
-    model: Any, network: Network, options: Options, *, keep_weights: bool = False
+    model: Any, network: Network, options: Options, *, corrects_biases: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """Quantise weights and activations to int8 and correct biases; returns network and provenance.
+    """Round weights and activations to int8; returns network and provenance. Weights stay in
+    float32, before an operator that rounds them.
 
     The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
-    activations. ``keep_weights`` leaves weights and biases in float32, before an operator that
-    rounds them. Raises InvalidCandidate if NNCF quantises no operator of the network.
+    activations. ``corrects_biases`` has NNCF correct the bias of each layer, for networks in which
+    :mod:`workers.backends.openvino.bias` cannot correct those of the last ones. Raises
+    InvalidCandidate if NNCF quantises no operator of the network.
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)
     nncf.set_log_level(logging.ERROR)
-    advanced = nncf.AdvancedQuantizationParameters()
-    if keep_weights:
-        advanced = nncf.AdvancedQuantizationParameters(
-            disable_bias_correction=True,
-            activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
-            backend_params={"compress_weights": False},
-        )
-    if "smoothing" in options:
-        advanced.smooth_quant_alphas = _SMOOTHING[bool(options["smoothing"])]
+    advanced = nncf.AdvancedQuantizationParameters(
+        disable_bias_correction=not corrects_biases,
+        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+        backend_params={"compress_weights": False},
+    )
+    advanced.smooth_quant_alphas = _SMOOTHING[bool(options["smoothing"])]
     with hidden(*_HIDDEN):
         quantized = nncf.quantize(
             model,
@@ -70,7 +69,8 @@ def quantize(
     operators = Counter(node.get_type_name() for node in quantized.get_ops())
     if not operators["FakeQuantize"]:
         raise InvalidCandidate("NNCF finds no operator of this network to quantise")
-    calibration = {"source": source, "runs": len(inputs), "method": "NNCF, fast bias correction"}
+    method = "NNCF, fast bias correction" if corrects_biases else "NNCF"
+    calibration = {"source": source, "runs": len(inputs), "method": method}
     return quantized, {"operators": dict(operators), "calibration": calibration}
 
 

@@ -7,7 +7,7 @@
           ├── errors of single layers by ONNX Runtime (workers.backends.mixed.sensitivity)
           └── times of all layers under OpenVINO's counters, once per precision ──▶ layers.json
 
-The builds of all limits share a study and the network that NNCF quantised.
+The builds of all limits share a study, and with those in int8 the network that NNCF quantised.
 """
 
 import json
@@ -24,7 +24,7 @@ from workers.backends.mixed.sensitivity import Sensitivity, sensitivities
 from workers.backends.openvino.bias import expected_error
 from workers.backends.openvino.convert import executed, save
 from workers.backends.openvino.profile import least_us
-from workers.backends.openvino.quantize import make_weights_constant, quantize
+from workers.backends.openvino.quantised import quantised
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.calibration import fitting_inputs
 from workers.engine.errors import InvalidCandidate
@@ -82,16 +82,14 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     InvalidCandidate if no layer can be quantised or compared.
     """
     network, options = source.network, source.runtime_options
-    quantised = exact.clone()
-    make_weights_constant(quantised)
-    quantised, _ = quantize(quantised, network, _QUANTISATION, keep_weights=True)
-    _keep_means(quantised)
-    names = [node_name(node.friendly_name) for node in quantised_layers(quantised)]
+    integer, _ = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
+    _keep_means(integer)
+    names = [node_name(node.friendly_name) for node in quantised_layers(integer)]
     rows = fitting_inputs(network).fit[0]
     sensitive = sensitivities(source.path, names, network.macs or 0, rows)
     if not sensitive:
         raise InvalidCandidate("no layer of this network can be studied")
-    models = {"float32": exact, str(options["precision"]): exact, "int8": quantised}
+    models = {"float32": exact, str(options["precision"]): exact, "int8": integer}
     scales = _error_scales(models, source, sensitive)
     plain = {**options, "precision": "float32"}
     seconds = {
@@ -108,7 +106,7 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
         )
         for each in sensitive
     ]
-    save(quantised, out / _QUANTISED)
+    save(integer, out / _QUANTISED)
     (out / _LAYERS).write_text(json.dumps([asdict(layer) for layer in layers]))
 
 
