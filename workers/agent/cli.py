@@ -1,4 +1,7 @@
-"""The ``hpcfair-agent`` command."""
+"""The ``hpcfair-agent`` command.
+
+What does jobs is imported by the commands that do them: it takes longer than the other commands.
+"""
 
 import logging
 import socket
@@ -12,7 +15,7 @@ from hpcfair import errors
 from hpcfair.commands.exitstatus import summary
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table
 from hpcfair.isolation.sandbox import LEVELS
-from workers.agent import service, statefolder
+from workers.agent import statefolder
 from workers.agent.board import Board, BoardOptions
 from workers.agent.bundle.command import app as bundle_app
 from workers.agent.connection import HubConnection, agent_version
@@ -22,7 +25,7 @@ from workers.agent.exitstatus import EXIT_STATUSES, FAILURE
 from workers.agent.failures import ReportingCommands
 from workers.agent.options import ChildMemory, Isolation, settings_of
 from workers.agent.statefolder import StateInUse, default_state, require_own
-from workers.device.health import machine_checks
+from workers.agent.status import status_of
 from workers.fleet.probe import served_machine
 
 _MIB = 2**20
@@ -141,6 +144,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Claim jobs and do them until a signal, the end of the allocation, or idleness ends it."""
+    from workers.agent import service  # noqa: PLC0415  heavy
+
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
     )
@@ -165,7 +170,7 @@ def run(
 @app.command()
 def status(context: typer.Context, as_json: Json = False) -> None:
     """Show which device this is, whether its agent runs, and what the hub has not confirmed."""
-    document = service.status_of(context.obj)
+    document = status_of(context.obj)
     if as_json:
         emit_json(document)
     else:
@@ -180,6 +185,8 @@ def health(
     as_json: Json = False,
 ) -> None:
     """Check whether this machine can do jobs, as the hub's health check does. Needs no hub."""
+    from workers.device.health import machine_checks  # noqa: PLC0415  heavy
+
     settings = settings_of(context.obj, child_memory_mib, isolation)
     checks = list(machine_checks(settings, served_machine()))
     if as_json:

@@ -17,6 +17,10 @@ from workers.agent.enrolment import Enrolment
 _ROOT = "/api/v1/agent"
 
 
+class Refused(Exception):
+    """The hub no longer accepts this device; the message says why. Repeating is useless."""
+
+
 def agent_version() -> str:
     """Version of this agent and of Python."""
     try:

@@ -14,10 +14,10 @@ from hpcfair.commands.output import emit_error, requests_json
 from workers.agent.board import BoardInvalid
 from workers.agent.bundle.journal import JournalBusy, JournalDamaged
 from workers.agent.bundle.trust import BundleRefused
+from workers.agent.connection import Refused
 from workers.agent.devicekey import KeyUnusable
 from workers.agent.enrolment import NotEnrolled, UnsafeHub
 from workers.agent.exitstatus import FAILURE, NO_ANSWER, REFUSED, USAGE
-from workers.agent.loop import Refused
 from workers.agent.slurm import NoAllocation
 from workers.agent.statefolder import ForeignState, StateInUse
 from workers.agent.tunnel import TunnelFailed

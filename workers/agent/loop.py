@@ -12,7 +12,7 @@ from hpcfair import errors
 from hpcfair.machine import TargetDefinition
 from workers.agent.board import Board
 from workers.agent.claims import ClaimedJobs
-from workers.agent.connection import HubConnection, agent_version, clock
+from workers.agent.connection import HubConnection, Refused, agent_version, clock
 from workers.agent.heartbeat import Heartbeat
 from workers.agent.outbox import RETRY
 from workers.agent.slurm import Allocation, NoAllocation
@@ -25,10 +25,6 @@ from workers.fleet.probe import ThisMachine, machine_for, served_machine
 logger = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
-
-
-class Refused(Exception):
-    """The hub no longer accepts this device; the message says why. Repeating is useless."""
 
 
 @dataclass(frozen=True, slots=True)

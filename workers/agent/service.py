@@ -1,11 +1,9 @@
-"""Assembles the parts of an agent and runs it, and reports its status."""
+"""Assembles the parts of an agent and runs it."""
 
-import json
 import logging
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from workers.agent import statefolder
 from workers.agent.board import Board, BoardOptions, server_of
@@ -15,7 +13,6 @@ from workers.agent.devicekey import DeviceKey
 from workers.agent.enrolment import Enrolment
 from workers.agent.files import FileStore
 from workers.agent.heartbeat import Heartbeat
-from workers.agent.heartbeat_main import STATUS_FILE
 from workers.agent.journal import Journal
 from workers.agent.loop import AgentLoop, AgentOptions
 from workers.agent.slurm import Allocation
@@ -70,41 +67,6 @@ def serve(state: Path, settings: DeviceSettings, options: ServiceOptions) -> int
         jobs = ClaimedJobs(connection, key, journal, store, heartbeat, stop, settings)
         limits = AgentOptions(enrolment.poll_s, idle_s, options.margin_s, board=board)
         return AgentLoop(connection, jobs, heartbeat, stop, limits, allocation).run()
-
-
-def status_of(state: Path) -> dict[str, Any]:
-    """The status of the agent of a state folder, as JSON. Raises NotEnrolled."""
-    enrolment = Enrolment.read(state)
-    document: dict[str, Any] = {
-        "device": enrolment.device,
-        "hub": enrolment.hub,
-        "is_running": statefolder.is_in_use(state),
-        "state": "",
-        "heartbeat_at": "",
-        "problem": "",
-        "job": "",
-        "kind": "",
-        "unsent_writes": 0,
-    }
-    if beat := _last_heartbeat(state):
-        document |= {
-            "state": beat["state"],
-            "heartbeat_at": beat["at"],
-            "problem": beat["error"],
-        }
-    with Journal(state) as journal:
-        if claim := journal.claim():
-            document |= {"job": claim.ticket["job_uuid"], "kind": claim.ticket["kind"]}
-            document["unsent_writes"] = len(journal.unsent())
-    return document
-
-
-def _last_heartbeat(state: Path) -> dict[str, str] | None:
-    try:
-        beat: dict[str, str] = json.loads((state / STATUS_FILE).read_text())
-    except (OSError, ValueError):
-        return None
-    return beat
 
 
 def _stop(options: ServiceOptions, allocation: Allocation | None) -> Stop:

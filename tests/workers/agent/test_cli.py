@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,15 @@ def test_a_hub_that_does_not_answer_has_a_status_of_its_own(tmp_path: Path) -> N
     assert done.returncode == 5
     done = run(tmp_path, "status")
     assert done.returncode == 2
+
+
+def test_commands_that_do_no_job_do_not_wait_for_what_does_jobs() -> None:
+    program = "import sys, workers.agent.cli; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    heavy = {"optuna", "workers.agent.service", "workers.backends.registry", "workers.device.kinds"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_a_code_can_come_from_standard_input(hub: ScriptedHub, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from hpcfair.retry import Retry
 from tests.workers.agent.scriptedhub import Answer, Request, ScriptedHub, problem
 from workers.agent import loop as module
 from workers.agent.claims import ClaimedJobs
-from workers.agent.connection import HubConnection
+from workers.agent.connection import HubConnection, Refused
 from workers.agent.heartbeat import Heartbeat
-from workers.agent.loop import AgentLoop, AgentOptions, Refused
+from workers.agent.loop import AgentLoop, AgentOptions
 from workers.agent.slurm import Allocation
 from workers.agent.stop import Stop
 from workers.engine.errors import CandidateFailed

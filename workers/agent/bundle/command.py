@@ -9,8 +9,6 @@ import typer
 
 from hpcfair.commands.output import Json, emit_json
 from workers.agent import statefolder
-from workers.agent.bundle.identity import write_identity
-from workers.agent.bundle.run import BundleRun, run_bundle
 from workers.agent.exitstatus import JOBS_LEFT
 from workers.agent.options import ChildMemory, Isolation, settings_of
 from workers.agent.stop import Stop
@@ -35,6 +33,8 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Write a file that identifies this device, with which an operator enrols it."""
+    from workers.agent.bundle.identity import write_identity  # noqa: PLC0415  heavy
+
     with statefolder.locked(context.obj):
         key = write_identity(out, context.obj, name=name, target=target)
     if as_json:
@@ -73,6 +73,8 @@ def run(
 
     After an interruption, the same command continues.
     """
+    from workers.agent.bundle.run import BundleRun, run_bundle  # noqa: PLC0415  heavy
+
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
     )
