@@ -15,7 +15,9 @@ ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 endif
 # Gigabytes in a tenth of pip's time; only for those who work on the hub.
-# Confined children may not write byte code, so that each would compile what it imports.
+# Confined children may not write byte code, so that each would compile what it imports: packages,
+# and modules of ours that no other process imports.
+COMPILE := $(BIN)/python -m compileall -q client/hpcfair workers
 UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --constraint constraints.txt \
 	--compile-bytecode
 # PyTorch without CUDA is a twentieth of the size; the index that has it is used where it answers.
@@ -54,6 +56,7 @@ $(BUNDLE): $(wildcard hub/assets/*.* hub/assets/chart/*.js hub/assets/graph/*.js
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt | $(BUNDLE)
 	@echo "==> installing the hub and its client: some minutes, once"
 	$(PIP) --editable './client[onnxruntime]' --editable '.[demo]'
+	$(COMPILE)
 	@touch $@
 
 # Brings all that the demo needs as well.
@@ -61,6 +64,7 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraint
 	@echo "==> installing what tests and checks need: some minutes, once"
 	$(PIP) --quiet uv
 	$(UV) $(CPU_TORCH) --editable './client[onnxruntime]' --editable '.[dev]'
+	$(COMPILE)
 	@touch $(VENV)/.demo $@
 
 demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the best builds
