@@ -30,6 +30,7 @@ def drawn_layers(count: int, seed: int) -> list[StudiedLayer]:
                 (str(number),),
                 dict(zip(PRECISIONS, errors, strict=True)),
                 dict(zip(PRECISIONS, times, strict=True)),
+                rng.exponential(1e-4),
             )
         )
     return layers
@@ -53,9 +54,22 @@ def test_a_plan_keeps_to_its_budget_and_is_nearly_the_fastest(seed: int) -> None
 
 def test_bounds_of_the_budget() -> None:
     layers = drawn_layers(7, 0)
-    fastest = [min(layer.seconds, key=layer.seconds.__getitem__) for layer in layers]
+    plans = [list(plan) for plan in product(PRECISIONS, repeat=len(layers))]
+    fastest = min(plans, key=lambda plan: predicted_seconds(layers, plan))
     assert choose(layers, inf) == fastest
+    assert choose(layers, predicted_error(layers, fastest)) == fastest
     assert choose(layers, 0.0) == ["float32"] * 7
+
+
+def test_conversions_between_layers_cost_time() -> None:
+    """A layer that is a little faster alone is not worth two conversions of large maps."""
+    errors = {"float32": 0.0, "int8": 0.01}
+    seconds = ({"float32": 2.0, "int8": 1.0}, {"float32": 1.0, "int8": 1.1})
+    layers = [StudiedLayer((f"{n}",), errors, seconds[n % 2], 0.2) for n in range(3)]
+    assert choose(layers, inf) == ["int8", "int8", "int8"]
+    assert predicted_seconds(layers, ["int8", "float32", "int8"]) == pytest.approx(3.4)
+    free = [StudiedLayer(each.names, each.errors, each.seconds) for each in layers]
+    assert choose(free, inf) == ["int8", "float32", "int8"]
 
 
 def chain(weights: list[np.ndarray]) -> onnx.ModelProto:

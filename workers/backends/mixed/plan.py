@@ -1,14 +1,17 @@
 """Chooses the precision of each layer: the fastest plan whose predicted error keeps to a budget.
 
-The squares of the layers' errors add up (:mod:`.sensitivity`), and so do their times. Choosing one
-precision per layer is a multiple-choice knapsack. It is solved by dynamic programming over steps of
-the squared error (Dudzinski and Walukiewicz 1987, "Exact methods for the knapsack problem and its
-generalizations"). Squares are rounded up to steps, so that a plan never exceeds its budget.
+The squares of the layers' errors add up (:mod:`.sensitivity`), and so do their times, and those of
+conversions where neighbours differ in precision. Choosing one precision per layer is a
+multiple-choice knapsack. It is solved by dynamic programming over steps of the squared error
+(Dudzinski and Walukiewicz 1987, "Exact methods for the knapsack problem and its generalizations"),
+for each precision of the last layer so far. Squares are rounded up to steps, so that a plan never
+exceeds its budget.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from itertools import pairwise
+from math import ceil, inf, sqrt
 
 import numpy as np
 
@@ -24,11 +27,13 @@ class StudiedLayer:
         names: Of its nodes.
         errors: Precision to the relative error of the outputs when only this layer has it.
         seconds: Precision to the measured time, for the same precisions.
+        conversion_s: Time of its input's conversion, if the layer before has another precision.
     """
 
     names: tuple[str, ...]
     errors: Mapping[str, float]
     seconds: Mapping[str, float]
+    conversion_s: float = 0.0
 
 
 def choose(layers: Sequence[StudiedLayer], budget: float) -> list[str]:
@@ -36,34 +41,47 @@ def choose(layers: Sequence[StudiedLayer], budget: float) -> list[str]:
     it, the most exact one.
 
     Args:
+        layers: At least one; all have the same precisions.
         budget: Relative L2 error of the outputs; may be infinite.
     """
     exact = [min(layer.errors, key=layer.errors.__getitem__) for layer in layers]
-    fastest = [min(layer.seconds, key=layer.seconds.__getitem__) for layer in layers]
     if predicted_error(layers, exact) > budget or budget <= 0:
         return exact
-    if predicted_error(layers, fastest) <= budget:
+    # Rounding up the squares might exclude it.
+    fastest = _fastest(layers, inf)
+    if fastest is not None and predicted_error(layers, fastest) <= budget:
         return fastest
-    # Least seconds of the layers so far for each number of steps, and the last one's precision.
-    least_s = np.zeros(_STEPS + 1)
-    choices = []
-    for layer in layers:
-        options = []
-        for precision, error in layer.errors.items():
-            steps = _steps(error, budget)
-            seconds = np.full(_STEPS + 1, np.inf)
+    return _fastest(layers, budget) or exact
+
+
+def _fastest(layers: Sequence[StudiedLayer], budget: float) -> list[str] | None:
+    """The fastest plan whose squared errors, rounded up to steps, keep to a budget; ``None`` if
+    there is none."""
+    precisions = list(layers[0].errors)
+    # Least seconds of the layers so far, by the last one's precision and the number of steps.
+    least_s = np.zeros((len(precisions), _STEPS + 1))
+    origins = []
+    for number, layer in enumerate(layers):
+        conversion_s = layer.conversion_s if number else 0.0
+        following_s = np.full_like(least_s, np.inf)
+        origin = np.zeros(least_s.shape, np.int64)
+        for at, precision in enumerate(precisions):
+            before_s = least_s + conversion_s
+            before_s[at] = least_s[at]
+            steps = _steps(layer.errors[precision], budget)
             if steps <= _STEPS:
-                seconds[steps:] = least_s[: _STEPS + 1 - steps] + layer.seconds[precision]
-            options.append(seconds)
-        choices.append(np.argmin(options, axis=0))
-        least_s = np.min(options, axis=0)
-    if least_s[-1] == np.inf:
-        return exact
-    left, plan = _STEPS, []
-    for layer, choice in zip(reversed(layers), reversed(choices), strict=True):
-        precision = list(layer.errors)[choice[left]]
-        plan.append(precision)
-        left -= _steps(layer.errors[precision], budget)
+                kept = slice(0, _STEPS + 1 - steps)
+                following_s[at, steps:] = before_s[:, kept].min(axis=0) + layer.seconds[precision]
+                origin[at, steps:] = before_s[:, kept].argmin(axis=0)
+        least_s = following_s
+        origins.append(origin)
+    at, left = int(least_s[:, -1].argmin()), _STEPS
+    if least_s[at, left] == np.inf:
+        return None
+    plan = []
+    for layer, origin in zip(reversed(layers), reversed(origins), strict=True):
+        plan.append(precisions[at])
+        left, at = left - _steps(layer.errors[precisions[at]], budget), int(origin[at, left])
     return plan[::-1]
 
 
@@ -74,8 +92,13 @@ def predicted_error(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> floa
 
 
 def predicted_seconds(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> float:
-    """The time of the layers that the model predicts."""
-    return sum(layer.seconds[precision] for layer, precision in zip(layers, plan, strict=True))
+    """The time of the layers and of the conversions between them that the model predicts."""
+    pairs = zip(layers, plan, strict=True)
+    differing = (before != after for before, after in pairwise(plan))
+    conversions = zip(layers[1:], differing, strict=True)
+    return sum(layer.seconds[precision] for layer, precision in pairs) + sum(
+        layer.conversion_s for layer, differs in conversions if differs
+    )
 
 
 def _steps(error: float, budget: float) -> int:
