@@ -2,18 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from hpcfair.runtimes.openvino import read_model
-from workers.backends.mixed.plan import StudiedLayer, choose, predicted_error, predicted_seconds
+from workers.backends.mixed.fitting import fit
+from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.openvino.float32 import save_in_float32
 from workers.backends.openvino.source import SourceNetwork
 from workers.backends.openvino.study import (
     HEAVY,
-    LEAST_ERROR,
     ROUNDING,
     bypass,
     error_of,
@@ -25,13 +25,6 @@ from workers.backends.openvino.study import (
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.trials import MIXED_PRECISION
-
-#: Share of the limit that a build may use: its error on other inputs is a little different.
-_MARGIN = 0.9
-#: Plans that are built and checked; each corrects the budget by the observed error.
-_ATTEMPTS = 4
-#: Share of the permitted error from which a plan is good enough.
-_USED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,48 +50,25 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
         TemporaryDirectory() as scratch,
     ):
         layers, quantised = read_study(folder)
-        plan, error, model = _search(limit, exact, source, layers, quantised, Path(scratch))
-    lowest = next(each for each in reversed(list(layers[0].errors)) if each in plan)
-    provenance = {
-        MIXED_PRECISION: {"limit": limit, "error": error, "layers": _rows(layers, plan)},
-        # Another measurement of the layers may lead to another plan.
-        "reproducible": False,
-    }
-    return MixedNetwork(model, lowest, provenance)
+        numbers = count()
 
+        def build(plan: Sequence[str]) -> tuple[Any, float]:
+            model = mixed(quantised, layers, plan, Path(scratch) / f"{next(numbers)}.xml")
+            return model, error_of(model, exact, source)
 
-def _search(
-    limit: float,
-    exact: Any,
-    source: SourceNetwork,
-    layers: Sequence[StudiedLayer],
-    quantised: Any,
-    scratch: Path,
-) -> tuple[list[str], float, Any]:
-    """The fastest plan, the error of its network, and the network."""
-    most = budget = _MARGIN * limit
-    low, high = 0.0, inf
-    best: tuple[list[str], float, Any] | None = None
-    plans: list[list[str]] = []
-    while len(plans) < _ATTEMPTS and (plan := choose(layers, budget)) not in plans:
-        plans.append(plan)
-        model = mixed(quantised, layers, plan, scratch / f"{len(plans)}.xml")
-        error = error_of(model, exact, source)
-        seconds = predicted_seconds(layers, plan)
-        if error <= most and (best is None or seconds < predicted_seconds(layers, best[0])):
-            best = plan, error, model
-        if _USED * most <= error <= most:
-            break
-        low, high = (budget, high) if error <= most else (low, budget)
-        # Predicted errors are off by a factor that differs little between similar plans.
-        budget = most * predicted_error(layers, plan) / max(error, LEAST_ERROR)
-        if not low < budget < high:
-            budget = sqrt(low * high) if low and high < inf else low * 2 or high / 2
-    if best is None or set(best[0]) == {"float32"}:
+        fitted = fit(limit, layers, build)
+    if fitted is None or set(fitted.plan) == {"float32"}:
         raise InvalidCandidate(
             f"no layer gains from a lower precision within an error of {limit:g}"
         )
-    return best
+    lowest = next(each for each in reversed(list(layers[0].errors)) if each in fitted.plan)
+    rows = _rows(layers, fitted.plan)
+    provenance = {
+        MIXED_PRECISION: {"limit": limit, "error": fitted.error, "layers": rows},
+        # Another measurement of the layers may lead to another plan.
+        "reproducible": False,
+    }
+    return MixedNetwork(fitted.network, lowest, provenance)
 
 
 def mixed(quantised: Any, layers: Sequence[StudiedLayer], plan: Sequence[str], path: Path) -> Any:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
+from workers.backends.mixed.fitting import LEAST_ERROR
 from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.mixed.sensitivity import Sensitivity, sensitivities
 from workers.backends.openvino.bias import expected_error
@@ -50,8 +51,6 @@ _SEED = 20_260_101
 _CONVERSION_S = 0.4e-9
 #: Unsigned activations, and no smoothing, which would change the weights of all layers.
 _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
-#: Errors below are none.
-LEAST_ERROR = 1e-12
 
 
 def node_name(operator: str) -> str:
