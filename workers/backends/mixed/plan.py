@@ -70,9 +70,9 @@ def _fastest(layers: Sequence[StudiedLayer], budget: float) -> list[str] | None:
             before_s[at] = least_s[at]
             steps = _steps(layer.errors[precision], budget)
             if steps <= _STEPS:
-                kept = slice(0, _STEPS + 1 - steps)
-                following_s[at, steps:] = before_s[:, kept].min(axis=0) + layer.seconds[precision]
-                origin[at, steps:] = before_s[:, kept].argmin(axis=0)
+                within = slice(0, _STEPS + 1 - steps)
+                following_s[at, steps:] = before_s[:, within].min(axis=0) + layer.seconds[precision]
+                origin[at, steps:] = before_s[:, within].argmin(axis=0)
         least_s = following_s
         origins.append(origin)
     at, left = int(least_s[:, -1].argmin()), _STEPS
