@@ -30,7 +30,7 @@ def drawn_layers(count: int, seed: int) -> list[StudiedLayer]:
                 (str(number),),
                 dict(zip(PRECISIONS, errors, strict=True)),
                 dict(zip(PRECISIONS, times, strict=True)),
-                rng.exponential(1e-4),
+                {"float32": rng.exponential(1e-4), "bfloat16": rng.exponential(3e-5)},
             )
         )
     return layers
@@ -65,7 +65,7 @@ def test_conversions_between_layers_cost_time() -> None:
     """A layer that is a little faster alone is not worth two conversions of large maps."""
     errors = {"float32": 0.0, "int8": 0.01}
     seconds = ({"float32": 2.0, "int8": 1.0}, {"float32": 1.0, "int8": 1.1})
-    layers = [StudiedLayer((f"{n}",), errors, seconds[n % 2], 0.2) for n in range(3)]
+    layers = [StudiedLayer((f"{n}",), errors, seconds[n % 2], {"float32": 0.2}) for n in range(3)]
     assert choose(layers, inf) == ["int8", "int8", "int8"]
     assert predicted_seconds(layers, ["int8", "float32", "int8"]) == pytest.approx(3.4)
     free = [StudiedLayer(each.names, each.errors, each.seconds) for each in layers]

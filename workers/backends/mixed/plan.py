@@ -9,8 +9,7 @@ exceeds its budget.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from math import ceil, inf, sqrt
 
 import numpy as np
@@ -25,15 +24,17 @@ class StudiedLayer:
 
     Attributes:
         names: Of its nodes.
-        errors: Precision to the relative error of the outputs when only this layer has it.
+        errors: Precision to the relative error of the outputs when only this layer has it, from the
+            most exact precision to the least.
         seconds: Precision to the measured time, for the same precisions.
-        conversion_s: Time of its input's conversion, if the layer before has another precision.
+        conversion_s: Precision to the time of its input's conversion, if this layer or the one
+            before has it and the other one a less exact precision; 0 for those left out.
     """
 
     names: tuple[str, ...]
     errors: Mapping[str, float]
     seconds: Mapping[str, float]
-    conversion_s: float = 0.0
+    conversion_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def choose(layers: Sequence[StudiedLayer], budget: float) -> list[str]:
@@ -61,13 +62,13 @@ def _fastest(layers: Sequence[StudiedLayer], budget: float) -> list[str] | None:
     # Least seconds of the layers so far, by the last one's precision and the number of steps.
     least_s = np.zeros((len(precisions), _STEPS + 1))
     origins = []
-    for number, layer in enumerate(layers):
-        conversion_s = layer.conversion_s if number else 0.0
+    first = replace(layers[0], conversion_s={})
+    for layer in (first, *layers[1:]):
         following_s = np.full_like(least_s, np.inf)
         origin = np.zeros(least_s.shape, np.int64)
         for at, precision in enumerate(precisions):
-            before_s = least_s + conversion_s
-            before_s[at] = least_s[at]
+            conversions = [_conversion_s(layer, other, precision) for other in precisions]
+            before_s = least_s + np.reshape(conversions, (-1, 1))
             steps = _steps(layer.errors[precision], budget)
             if steps <= _STEPS:
                 within = slice(0, _STEPS + 1 - steps)
@@ -94,11 +95,18 @@ def predicted_error(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> floa
 def predicted_seconds(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> float:
     """The time of the layers and of the conversions between them that the model predicts."""
     pairs = zip(layers, plan, strict=True)
-    differing = (before != after for before, after in pairwise(plan))
-    conversions = zip(layers[1:], differing, strict=True)
+    triples = zip(layers[1:], plan, plan[1:], strict=False)
     return sum(layer.seconds[precision] for layer, precision in pairs) + sum(
-        layer.conversion_s for layer, differs in conversions if differs
+        _conversion_s(layer, before, own) for layer, before, own in triples
     )
+
+
+def _conversion_s(layer: StudiedLayer, before: str, own: str) -> float:
+    """Time of the conversion of a layer's input, from the precision ``before`` to its ``own``."""
+    if before == own:
+        return 0.0
+    order = list(layer.errors)
+    return layer.conversion_s.get(min(before, own, key=order.index), 0.0)
 
 
 def _steps(error: float, budget: float) -> int:
