@@ -179,6 +179,8 @@ def test_a_build_beyond_its_limit_is_followed_by_tighter_ones_until_one_keeps_to
     assert tighter(0.01, 0.007) == []
     worse = {**RESULTS, 0.007: (0.45, 0.0101)}
     assert tighter(0.01, 0.007, results=worse) == [mixed(0.005)]
+    # A build for 0.5 %, made before, is no reason to leave out what is between.
+    assert tighter(0.005, 0.01) == [mixed(0.007)]
     # There is none below.
     assert tighter(0.005, results={**RESULTS, 0.005: (0.5, 0.006)}) == []
 

@@ -44,15 +44,15 @@ def tighter_candidates(trials: Sequence[Trial], spaces: Spaces) -> list[Candidat
     tighter = []
     for usual in ERROR_LIMITS:
         made = [each for each in _limited(trials) if each[0] <= usual]
-        if not made:
+        beyond = [each for each in made if _error(each[1], 0.0) > usual]
+        if not beyond:
             continue
-        limit, tightest = min(made, key=lambda entry: (entry[0], entry[1].number))
-        if tightest.ratio is None or tightest.ratio >= best_ratio_within(usual, trials):
+        limit, tightest = min(beyond, key=lambda entry: (entry[0], entry[1].number))
+        if _ratio(tightest) >= best_ratio_within(usual, trials):
             continue
+        tried = max((each[0] for each in made if each[0] < limit), default=0.0)
         error = _error(tightest, 0.0)
-        if error <= usual:
-            continue
-        if below := [value for value in _limits(tightest, spaces) if value < limit]:
+        if below := [value for value in _limits(tightest, spaces) if tried < value < limit]:
             fitting = [value for value in below if error * value / limit <= _USED * usual]
             tighter.append(_with_limit(tightest, max(fitting or below[:1])))
     return tighter
@@ -99,6 +99,11 @@ def _limits(trial: Trial, spaces: Spaces) -> list[float]:
 
 def _with_limit(trial: Trial, limit: float) -> Candidate:
     return Candidate(trial.candidate.backend, {**trial.candidate.options, LIMIT: limit})
+
+
+def _ratio(trial: Trial) -> float:
+    """The ratio of a trial; infinite without one."""
+    return inf if trial.ratio is None else trial.ratio
 
 
 def _error(trial: Trial, unknown: float) -> float:
