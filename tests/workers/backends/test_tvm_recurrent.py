@@ -80,22 +80,32 @@ def with_computed_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(
-    ("kind", "direction", "attributes", "computed"),
+    ("kind", "direction", "attributes", "computed", "has_biases"),
     [
-        ("LSTM", "forward", {}, False),
-        ("LSTM", "bidirectional", {}, False),
-        ("LSTM", "bidirectional", {}, True),
-        ("GRU", "reverse", {"linear_before_reset": 1}, False),
-        ("GRU", "forward", {"linear_before_reset": 1}, True),
+        ("LSTM", "forward", {}, False, True),
+        ("LSTM", "forward", {}, False, False),
+        ("LSTM", "forward", {}, True, False),
+        ("LSTM", "bidirectional", {}, False, True),
+        ("LSTM", "bidirectional", {}, True, True),
+        ("GRU", "reverse", {"linear_before_reset": 1}, False, True),
+        ("GRU", "forward", {"linear_before_reset": 1}, True, True),
     ],
 )
 def test_states_are_those_of_onnx_runtime(
-    tmp_path: Path, kind: str, direction: str, attributes: dict[str, Any], *, computed: bool
+    tmp_path: Path,
+    kind: str,
+    direction: str,
+    attributes: dict[str, Any],
+    *,
+    computed: bool,
+    has_biases: bool,
 ) -> None:
     directions = 2 if direction == "bidirectional" else 1
     model = recurrent(kind, directions, direction=direction, **attributes)
     if computed:
         model = with_computed_weights(model)
+    if not has_biases:
+        model.graph.node[-1].input[3] = ""
     network = networks.write(model, tmp_path / "model")
     backend, target, out = TvmBackend(), this_target(), tmp_path / "build"
     out.mkdir()

@@ -124,9 +124,11 @@ class Recurrence:
         """The initial state of a direction, ``[batch, size]``."""
         value = self._inputs[position]
         if value is None:
-            dtype = self._inputs[_X].ty.dtype
-            return self._emit(relax.op.zeros(relax.ShapeExpr([self._batch, size]), dtype))
+            return self._zeros([self._batch, size])
         return self._split(value, len(self._directions), 0)[number]
+
+    def _zeros(self, shape: list[Any]) -> Any:
+        return self._emit(relax.op.zeros(relax.ShapeExpr(shape), self._inputs[_X].ty.dtype))
 
     def _factor(self, position: int, number: int) -> Any:
         """The weights of a direction, as they are multiplied."""
@@ -138,8 +140,7 @@ class Recurrence:
     def _biases(self, number: int, count: int) -> list[Any]:
         """Biases of the gates for the input, and for the recurrence, ``count`` each."""
         if self._inputs[_B] is None:
-            zeros = np.zeros(count, self._inputs[_W].ty.dtype)
-            return [relax.const(zeros), relax.const(zeros)]
+            return [self._zeros([count])] * 2
         value = self._of_direction(_B, number)
         if isinstance(value, np.ndarray):
             return [relax.const(value[:count]), relax.const(value[count:])]
