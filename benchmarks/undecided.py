@@ -124,7 +124,7 @@ def _courses(files: Mapping[str, Path], data: Path, most_s: float) -> dict[str, 
 
 
 def _is_over(courses: Mapping[str, Course], now: float, most_s: float) -> bool:
-    """Raises RuntimeError if searches take too long."""
+    """Whether nothing is left to follow. Raises RuntimeError if searches take too long."""
     ends = [course.ended_s for course in courses.values() if course.ended_s is not None]
     if len(ends) < len(courses):
         if now > _MOST_SEARCH_S * len(courses):

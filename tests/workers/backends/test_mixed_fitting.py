@@ -68,7 +68,9 @@ def test_what_is_chosen_keeps_to_the_limit_and_no_faster_plan_kept_to_the_margin
         assert min(errors) > LIMIT
         return
     assert fitted.error <= LIMIT
-    kept = [plan for plan, error in zip(plans, errors, strict=True) if error <= 0.9 * LIMIT]
-    if kept:
-        least_s = min(predicted_seconds(LAYERS, plan) for plan in kept)
+    within_margin = [
+        plan for plan, error in zip(plans, errors, strict=True) if error <= 0.9 * LIMIT
+    ]
+    if within_margin:
+        least_s = min(predicted_seconds(LAYERS, plan) for plan in within_margin)
         assert predicted_seconds(LAYERS, fitted.plan) == least_s

@@ -15,7 +15,7 @@ _NEAR = 0.65
 #: Errors below are none.
 _LEAST_ERROR = 1e-12
 #: Time of a plan by its limit, as an exponent: for twice the limit, studies of four networks
-#: predict 0.77 to 0.85 of the time from 0.5 to 1 %, and 0.51 to 0.88 from 1 to 2 % (ADR 63).
+#: predict 0.76 to 0.86 of the time from 0.5 to 1 %, and 0.51 to 0.88 from 1 to 2 % (ADR 63).
 _STEEPNESS = 0.5
 
 
@@ -75,9 +75,9 @@ def looser_candidates(trials: Sequence[Trial], spaces: Spaces) -> list[tuple[flo
         beyond = min((each[0] for each in made if _error(each[1], 0.0) > usual), default=inf)
         most = limit * _USED * usual / max(_error(loosest, inf), _LEAST_ERROR)
         values = [v for v in _limits(loosest, spaces) if limit < v < beyond and v <= most]
-        if not values or loosest.ratio is None:
+        if not values:
             continue
-        expected = loosest.ratio * (limit / max(values)) ** _STEEPNESS
+        expected = _ratio(loosest) * (limit / max(values)) ** _STEEPNESS
         gain = log(best_ratio_within(usual, trials) / expected)
         if gain > 0:
             looser.append((gain, _with_limit(loosest, max(values))))
