@@ -23,9 +23,10 @@ from hpcfair.runtimes.quiet_openvino import ov
 from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.backends.openvino.convert import read_onnx
+from workers.backends.openvino.layers import named_layers, replace_weights, weights
 from workers.backends.openvino.mixed import mixed
 from workers.backends.openvino.profile import least_us
-from workers.backends.openvino.study import layer_seconds
+from workers.backends.openvino.study import Study, layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import evaluation_samples
@@ -69,6 +70,7 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
             options = space.nearest(BACKEND.default(network, target) | wish)
             assert options is not None
             build = device.build(BACKEND.name, options)
+            assert list((tmp_path / "scratch").rglob("layers.json")), (build.outcome, build.detail)
             (study,) = (tmp_path / "scratch").rglob("layers.json")
             # Builds in int8 share the quantised network with the study.
             assert len(list((tmp_path / "scratch").rglob("intermediates/*/provenance.json"))) == 1
@@ -122,11 +124,29 @@ def test_float32_before_all_layers_and_behind_layers_in_float32(
 ) -> None:
     errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
     layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
-    mixed(_attention(), layers, plan, tmp_path / "model.xml")
+    model = _attention()
+    mixed(Study(layers, model, model), model, plan, tmp_path / "model.xml")
     nodes = read_model(tmp_path / "model.xml").get_ordered_ops()
     marked = {node.friendly_name for node in nodes if list(node.get_rt_info())}
     operators = {"embedding", "query", "key", "scores", "shares", "last", "bias", "sum"}
     assert marked & operators == float32
+
+
+def test_layers_have_the_weights_of_their_precision(tmp_path: Path) -> None:
+    """Those of layers in int8 stay, since they were rounded before their operator."""
+    errors = {"float32": 0.0, "bfloat16": 0.01, "int8": 0.02}
+    names = ("query", "key", "last")
+    layers = [StudiedLayer((name,), errors, dict.fromkeys(errors, 1.0)) for name in names]
+    exact, rounded, integer = (_attention() for _ in range(3))
+    for model, shift in ((rounded, 1), (integer, 2)):
+        for name in names:
+            layer = named_layers(model)[name]
+            replace_weights(layer, weights(layer).data + np.float32(shift))
+    plan = ("float32", "bfloat16", "int8")
+    made = mixed(Study(layers, integer, rounded), exact, plan, tmp_path / "model.xml")
+    for shift, name in enumerate(names):
+        values = weights(named_layers(made)[name]).data - weights(named_layers(exact)[name]).data
+        np.testing.assert_allclose(values, shift, rtol=1e-5)
 
 
 class _Request:

@@ -1,15 +1,15 @@
 """Fits a plan to a limit on the error: plans are built and checked until one keeps to it.
 
-Errors of whole plans scatter by 10 to 20 % around the predicted ones. Each attempt corrects the
-budget of the next one by the observed error.
+Errors of whole plans scatter by 10 to 20 % around the predicted ones. After each attempt the
+predicted errors are corrected by the observed one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import inf, sqrt
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
-from workers.backends.mixed.plan import StudiedLayer, choose, predicted_error, predicted_seconds
+from workers.backends.mixed.plan import StudiedLayer, choose, predicted_seconds
 
 #: Share of the limit that a build may use: its error on other inputs is a little different.
 _MARGIN = 0.9
@@ -17,6 +17,9 @@ _MARGIN = 0.9
 _USED = 0.9
 #: Plans that are built and checked, and those if no earlier one keeps to the margin.
 _ATTEMPTS, _MOST_ATTEMPTS = 4, 8
+#: By which the budget shrinks where it leads to a plan again that exceeded the margin, and the
+#: least one, as a share of the limit.
+_LESS, _LEAST_BUDGET = 0.9, 0.1
 #: Errors below are none.
 LEAST_ERROR = 1e-12
 
@@ -42,13 +45,18 @@ def fit(
         build: Makes the network of a plan; returns it with its error.
     """
     most = _MARGIN * limit
-    aim = budget = most * (1 + _USED) / 2
-    low, high = 0.0, inf
+    budget = most * (1 + _USED) / 2
     fastest: FittedPlan | None = None
     closest: FittedPlan | None = None
     plans: list[list[str]] = []
     while len(plans) < (_ATTEMPTS if fastest else _MOST_ATTEMPTS):
-        if (plan := choose(layers, budget)) in plans:
+        while (
+            (plan := choose(layers, budget)) in plans
+            and not fastest
+            and budget > limit * _LEAST_BUDGET
+        ):
+            budget *= _LESS
+        if plan in plans:
             break
         plans.append(plan)
         network, error = build(plan)
@@ -60,9 +68,30 @@ def fit(
             closest = fitted
         if _USED * most <= error <= most:
             break
-        low, high = (budget, high) if error <= most else (low, budget)
-        # Predicted errors are off by a factor that differs little between similar plans.
-        budget = aim * predicted_error(layers, plan) / max(error, LEAST_ERROR)
-        if not low < budget < high:
-            budget = sqrt(low * high) if low and high < inf else low * 2 or high / 2
+        layers = _corrected(layers, plan, error)
     return fastest or closest
+
+
+def _corrected(
+    layers: Sequence[StudiedLayer], plan: Sequence[str], error: float
+) -> list[StudiedLayer]:
+    """The layers with predicted errors that agree with the observed ``error`` of a plan.
+
+    What differs is attributed to the least exact precision where it causes most of the predicted
+    error: whole networks of both precisions were measured, and that in which all layers have the
+    other one may be much better than this plan. Otherwise all errors are corrected alike.
+    """
+    lowest = list(layers[0].errors)[-1]
+    pairs = list(zip(layers, plan, strict=True))
+    own = sum(layer.errors[p] ** 2 for layer, p in pairs if p == lowest)
+    others = sum(layer.errors[p] ** 2 for layer, p in pairs if p != lowest)
+    left = error**2 - others
+    if own > others and left > 0:
+        factors = {lowest: sqrt(left / own)}
+    else:
+        factor = error / max(sqrt(own + others), LEAST_ERROR)
+        factors = dict.fromkeys(layers[0].errors, max(factor, LEAST_ERROR))
+    return [
+        replace(layer, errors={p: e * factors.get(p, 1.0) for p, e in layer.errors.items()})
+        for layer in layers
+    ]

@@ -1,6 +1,6 @@
 """Builds a network whose layers differ in precision, for a limit on the error of its outputs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -11,17 +11,19 @@ from hpcfair.runtimes.openvino import read_model
 from workers.backends.mixed.fitting import fit
 from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.openvino.float32 import save_in_float32
-from workers.backends.openvino.source import SourceNetwork
-from workers.backends.openvino.study import (
+from workers.backends.openvino.layers import (
     HEAVY,
     ROUNDING,
     bypass,
-    error_of,
+    make_weights_constant,
+    named_layers,
     node_name,
     quantised_layers,
-    read_study,
-    study,
+    replace_weights,
+    weights,
 )
+from workers.backends.openvino.source import SourceNetwork
+from workers.backends.openvino.study import Study, error_of, read_study, study
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.trials import MIXED_PRECISION
@@ -49,11 +51,12 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
         ) as folder,
         TemporaryDirectory() as scratch,
     ):
-        layers, quantised = read_study(folder)
+        studied = read_study(folder)
+        layers = studied.layers
         numbers = count()
 
         def build(plan: Sequence[str]) -> tuple[Any, float]:
-            model = mixed(quantised, layers, plan, Path(scratch) / f"{next(numbers)}.xml")
+            model = mixed(studied, exact, plan, Path(scratch) / f"{next(numbers)}.xml")
             return model, error_of(model, exact, source)
 
         fitted = fit(limit, layers, build)
@@ -71,16 +74,22 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
     return MixedNetwork(fitted.network, lowest, provenance)
 
 
-def mixed(quantised: Any, layers: Sequence[StudiedLayer], plan: Sequence[str], path: Path) -> Any:
-    """A network whose layers have the precisions of ``plan``; it is written to ``path``."""
+def mixed(studied: Study, exact: Any, plan: Sequence[str], path: Path) -> Any:
+    """A network whose layers have the precisions of ``plan``; it is written to ``path``. ``exact``
+    is the studied network, in float32."""
     precisions = {
         name: precision
-        for layer, precision in zip(layers, plan, strict=True)
+        for layer, precision in zip(studied.layers, plan, strict=True)
         for name in layer.names
     }
     int8_layers = {name for name, precision in precisions.items() if precision == "int8"}
-    model = quantised.clone()
+    model = studied.quantised.clone()
     _drop_rounding(model, int8_layers)
+    plain = exact.clone()
+    make_weights_constant(plain)
+    float32_layers = {name for name, precision in precisions.items() if precision == "float32"}
+    _take_weights(model, plain, float32_layers)
+    _take_weights(model, studied.rounded, named_layers(model).keys() - float32_layers - int8_layers)
     model.validate_nodes_and_infer_types()
     save_in_float32(model, _float32_operators(model, precisions), path)
     return read_model(path)
@@ -97,6 +106,14 @@ def _drop_rounding(model: Any, int8_layers: Collection[str]) -> None:
         if node.get_type_name() == ROUNDING and not _leads_to(node, int8_layers):
             for port in list(node.output(0).get_target_inputs()):
                 bypass(port)
+
+
+def _take_weights(model: Any, source: Any, names: Set[str]) -> None:
+    """Give layers the weights that they have in ``source``."""
+    layers, sources = named_layers(model), named_layers(source)
+    for name in names & sources.keys():
+        if (constant := weights(sources[name])) is not None and weights(layers[name]) is not None:
+            replace_weights(layers[name], constant.data)
 
 
 def _leads_to(node: Any, int8_layers: Collection[str]) -> bool:

@@ -1,7 +1,7 @@
 """Observes runs of a network: its outputs, and the mean of each channel of some layers."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,16 +68,26 @@ def _layer_values(
     model: Any, layers: Sequence[Any], options: Options, cases: Sequence[dict[str, Array]]
 ) -> Iterator[list[Array]]:
     """Outputs of the nodes ``layers`` of ``model`` in each run."""
+    return run_outputs(model, [each.output(0) for each in layers], options, cases)
+
+
+def run_outputs(
+    model: Any, ports: Sequence[Any], options: Options, cases: Sequence[Mapping[str, Array]]
+) -> Iterator[list[Array]]:
+    """The values of ``ports``, outputs of nodes of ``model``, in each run."""
     copy = model.clone()
     nodes = {node.friendly_name: node for node in copy.get_ordered_ops()}
-    # add_outputs() would leave out layers whose output is already one of the network's.
+    # add_outputs() would leave out those that are already outputs of the network.
     own = copy.get_results()
-    results = [*own, *(ov.opset13.result(nodes[each.friendly_name]) for each in layers)]
-    watched = ov.Model(results, copy.get_sinks(), copy.get_parameters())
-    return (values[len(own) :] for values in _runs(watched, options, cases))
+    watched = [nodes[port.get_node().friendly_name].output(port.get_index()) for port in ports]
+    results = [*own, *map(ov.opset13.result, watched)]
+    whole = ov.Model(results, copy.get_sinks(), copy.get_parameters())
+    return (values[len(own) :] for values in _runs(whole, options, cases))
 
 
-def _runs(model: Any, options: Options, cases: Sequence[dict[str, Array]]) -> Iterator[list[Array]]:
+def _runs(
+    model: Any, options: Options, cases: Sequence[Mapping[str, Array]]
+) -> Iterator[list[Array]]:
     """All outputs of a network in each run, in order."""
     request = compile_model(model, settings(options)).create_infer_request()
     numbers = range(len(model.outputs))

@@ -8,9 +8,8 @@ import logging
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
-from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden, ov
+from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden
+from workers.backends.openvino.layers import make_weights_constant
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
@@ -72,24 +71,3 @@ def quantize(
     method = "NNCF, fast bias correction" if corrects_biases else "NNCF"
     calibration = {"source": source, "runs": len(inputs), "method": method}
     return quantized, {"operators": dict(operators), "calibration": calibration}
-
-
-def make_weights_constant(model: Any) -> None:
-    """Replace reshaped weights of grouped convolutions by constants, in place.
-
-    The frontend for ONNX reshapes these weights in the graph. OpenVINO 2026.4 then does not
-    recognise quantised weights as constants and computes the convolution in float32, except for 1x1
-    kernels. With constants it computes in int8: MobileNetV2 and AlexNet as a whole are 1.4 times as
-    fast.
-    """
-    for node in model.get_ordered_ops():
-        if node.get_type_name() != "GroupConvolution":
-            continue
-        reshaped = node.input_value(1)
-        source = reshaped.get_node()
-        if source.get_type_name() != "Reshape":
-            continue
-        weights = source.input_value(0).get_node()
-        if weights.get_type_name() == "Constant":
-            constant = np.ascontiguousarray(weights.data.reshape(list(reshaped.get_shape())))
-            node.input(1).replace_source_output(ov.opset13.constant(constant).output(0))

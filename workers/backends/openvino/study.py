@@ -11,9 +11,8 @@ The builds of all limits share a study, and with those in int8 the network that 
 """
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import prod, sqrt
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,16 @@ from workers.backends.mixed.plan import StudiedLayer
 from workers.backends.mixed.sensitivity import Sensitivity, sensitivities
 from workers.backends.openvino.bias import expected_error
 from workers.backends.openvino.convert import executed, save
+from workers.backends.openvino.layers import (
+    AFFINE,
+    HEAVY,
+    bypass,
+    node_name,
+    quantised_layers,
+)
 from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.quantised import quantised
+from workers.backends.openvino.rounding import round_layers
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.calibration import fitting_inputs
 from workers.engine.errors import InvalidCandidate
@@ -33,16 +40,9 @@ from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network, Options
 
-_QUANTISED, _LAYERS = "quantised.xml", "layers.json"
-HEAVY = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData", "MatMul"})
-#: Operators by which a layer is scaled and shifted.
-_AFFINE = frozenset({"Add", "Multiply"})
+_QUANTISED, _ROUNDED, _LAYERS = "quantised.xml", "rounded.xml", "layers.json"
 #: Operators that average.
 _MEANS = frozenset({"AvgPool", "ReduceMean"})
-#: The operator that NNCF inserts before layers.
-ROUNDING = "FakeQuantize"
-#: What OpenVINO and NNCF append to the name of the node that an operator comes from.
-_APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
 #: Runs of a network; the least time counts.
 _RUNS = 12
 _SEED = 20_260_101
@@ -54,28 +54,14 @@ _CONVERSION_S = {"float32": 0.4e-9, "bfloat16": 0.1e-9, "float16": 0.1e-9}
 _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
 
 
-def node_name(operator: str) -> str:
-    """The name of the ONNX node that an operator of OpenVINO comes from."""
-    while (shorter := _APPENDED.sub("", operator)) != operator:
-        operator = shorter
-    return operator
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The layers of a network, it with all of them in int8, and in float32 with weights that are
+    rounded to the precision of the others."""
 
-
-def quantised_layers(model: Any) -> list[Any]:
-    """Products whose inputs NNCF rounds, in order."""
-    return [
-        node
-        for node in model.get_ordered_ops()
-        if node.get_type_name() in HEAVY
-        and any(node.input_value(i).get_node().get_type_name() == ROUNDING for i in (0, 1))
-    ]
-
-
-def bypass(port: Any) -> None:
-    """Connect an input to the unrounded value."""
-    source = port.get_source_output().get_node()
-    if source.get_type_name() == ROUNDING:
-        port.replace_source_output(source.input_value(0))
+    layers: list[StudiedLayer]
+    quantised: Any
+    rounded: Any
 
 
 def study(exact: Any, source: SourceNetwork, out: Path) -> None:
@@ -88,11 +74,12 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     integer, _ = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
     _keep_means(integer)
     names = [node_name(node.friendly_name) for node in quantised_layers(integer)]
-    rows = fitting_inputs(network).fit[0]
-    sensitive = sensitivities(source.path, names, network.macs or 0, rows)
+    fitting = fitting_inputs(network)
+    sensitive = sensitivities(source.path, names, network.macs or 0, fitting.fit[0])
     if not sensitive:
         raise InvalidCandidate("no layer of this network can be studied")
-    models = {"float32": exact, str(options["precision"]): exact, "int8": integer}
+    rounded = round_layers(exact, integer, str(options["precision"]), fitting.fit)
+    models = {"float32": exact, str(options["precision"]): rounded, "int8": integer}
     scales = _error_scales(models, source, sensitive)
     plain = {**options, "precision": "float32"}
     seconds = {
@@ -112,6 +99,7 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
         for each in sensitive
     ]
     save(integer, out / _QUANTISED)
+    save(rounded, out / _ROUNDED)
     (out / _LAYERS).write_text(json.dumps([asdict(layer) for layer in layers]))
 
 
@@ -154,11 +142,11 @@ def error_of(model: Any, exact: Any, source: SourceNetwork) -> float:
     return error
 
 
-def read_study(folder: Path) -> tuple[list[StudiedLayer], Any]:
-    """The layers of a study, and the network with all of them in int8."""
+def read_study(folder: Path) -> Study:
+    """The study of :func:`study`."""
     documents = json.loads((folder / _LAYERS).read_text())
     layers = [StudiedLayer(**{**each, "names": tuple(each["names"])}) for each in documents]
-    return layers, read_model(folder / _QUANTISED)
+    return Study(layers, read_model(folder / _QUANTISED), read_model(folder / _ROUNDED))
 
 
 def layer_seconds(
@@ -202,7 +190,7 @@ def _layers_of_operators(model: Any, names: Collection[str]) -> dict[str, str]:
         last = node
         while len(targets := last.output(0).get_target_inputs()) == 1:
             last = next(iter(targets)).get_node()
-            if last.get_type_name() not in _AFFINE:
+            if last.get_type_name() not in AFFINE:
                 break
             layers.setdefault(node_name(last.friendly_name), layer)
     return layers
