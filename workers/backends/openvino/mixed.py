@@ -23,7 +23,7 @@ from workers.backends.openvino.layers import (
     weights,
 )
 from workers.backends.openvino.source import SourceNetwork
-from workers.backends.openvino.study import Study, error_of, read_study, study
+from workers.backends.openvino.study import StudiedNetwork, error_of, read_study, study
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.trials import MIXED_PRECISION
@@ -74,7 +74,7 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
     return MixedNetwork(fitted.network, lowest, provenance)
 
 
-def mixed(studied: Study, exact: Any, plan: Sequence[str], path: Path) -> Any:
+def mixed(studied: StudiedNetwork, exact: Any, plan: Sequence[str], path: Path) -> Any:
     """A network whose layers have the precisions of ``plan``; it is written to ``path``. ``exact``
     is the studied network, in float32."""
     precisions = {

@@ -55,7 +55,7 @@ _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StudiedNetwork:
     """The layers of a network, it with all of them in int8, and in float32 with weights that are
     rounded to the precision of the others."""
 
@@ -142,11 +142,11 @@ def error_of(model: Any, exact: Any, source: SourceNetwork) -> float:
     return error
 
 
-def read_study(folder: Path) -> Study:
+def read_study(folder: Path) -> StudiedNetwork:
     """The study of :func:`study`."""
     documents = json.loads((folder / _LAYERS).read_text())
     layers = [StudiedLayer(**{**each, "names": tuple(each["names"])}) for each in documents]
-    return Study(layers, read_model(folder / _QUANTISED), read_model(folder / _ROUNDED))
+    return StudiedNetwork(layers, read_model(folder / _QUANTISED), read_model(folder / _ROUNDED))
 
 
 def layer_seconds(
