@@ -56,8 +56,13 @@ _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
 
 @dataclass(frozen=True, slots=True)
 class StudiedNetwork:
-    """The layers of a network, it with all of them in int8, and in float32 with weights that are
-    rounded to the precision of the others."""
+    """A network whose layers were studied.
+
+    Attributes:
+        quantised: All layers are in int8.
+        rounded: In float32, with weights that are rounded to the precision of layers that are not
+            in int8.
+    """
 
     layers: list[StudiedLayer]
     quantised: Any
