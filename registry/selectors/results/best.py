@@ -159,6 +159,8 @@ def best_at_heads(
     # Of several primary graphs the first by path is used, as by graph_of.
     graph_of_owner = {owners[revision]: pk for pk, revision in graphs.values_list("pk", "revision")}
     owner_of = {graph: owner for owner, graph in graph_of_owner.items()}
+    if not owner_of:
+        return {}
     rows = _live().filter(graph__in=owner_of)
     if target is not None:
         rows = rows.filter(target=target)

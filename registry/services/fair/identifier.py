@@ -130,8 +130,12 @@ def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identi
     minted = set(
         Identifier.objects.filter(revision__in=revisions).values_list("revision_id", flat=True)
     )
-    keys = [revision.pk for revision in revisions]
-    empty = set(Revision.objects.filter(is_empty_start(), pk__in=keys).values_list("pk", flat=True))
+    # Only those without a parent may be empty; of most commits, no files are read.
+    first = [revision.pk for revision in revisions if revision.parent_id is None]
+    empty: set[int] = set()
+    if first:
+        rows = Revision.objects.filter(is_empty_start(), pk__in=first)
+        empty.update(rows.values_list("pk", flat=True))
     for revision in revisions:
         if revision.pk not in minted | empty:
             yield Identifier(

@@ -7,7 +7,7 @@ from registry.selectors.repository.details import Details
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.repository.snapshot import Snapshot
 from registry.states import RepositoryKind
-from registry.tables import Label, MLModel, Revision, Tag
+from registry.tables import Label, MLModel, Tag
 from registry.validation.architectures import loader_of
 from registry.validation.labels import LabelValue, labels_of
 from registry.validation.license import license_of
@@ -15,13 +15,13 @@ from registry.validation.license import license_of
 _COLUMNS = ("title", "description", "license", "task", "library", "parameters")
 
 
-def card_apply(mlmodel: MLModel, revision: Revision, snapshot: Snapshot) -> None:
+def card_apply(mlmodel: MLModel, snapshot: Snapshot, paths: list[str]) -> None:
     """Update these columns from the default branch's files, in the caller's transaction.
 
-    ``snapshot`` is that of ``revision``, whose files are stored.
+    ``snapshot`` is that of the head, ``paths`` are its
+    :func:`registry.selectors.repository.contents.marking_paths`.
     """
     card, config = snapshot.card, config_of(snapshot.configs)
-    paths = marking_paths(revision, mlmodel.kind)
     _set_labels(mlmodel, labels_of(mlmodel.kind, card.values, paths, config))
     mlmodel.title = card.title
     mlmodel.description = card.description

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
+from registry.selectors.repository.contents import marking_paths
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.storage.quota import bytes_of
@@ -84,7 +85,7 @@ def fork(
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
             notify_repository(copy, "create")
             head = revision_get(copy)
-            plan_inspection(actor=actor, revision=head)
+            plan_inspection(actor=actor, revision=head, paths=marking_paths(head, kind))
             assess_head(copy)
     except IntegrityError:
         raise name_conflict(kind, f"{owner.name}/{name}") from None

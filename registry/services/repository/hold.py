@@ -4,11 +4,12 @@ What fails its checks leaves no public model. Models that the Hugging Face proto
 held: they are public at once, as on that hub, and pages say why one of them cannot be run.
 """
 
+from collections.abc import Collection
+
 from django.db import transaction
 from django.utils import timezone
 
 from hpcfair.formats import has_network
-from registry.selectors.repository.contents import marking_paths
 from registry.services.audit import audit
 from registry.services.fair.assessment import assess_head
 from registry.services.fair.harvest import harvest_note
@@ -26,13 +27,14 @@ def hold_begin(mlmodel: MLModel) -> None:
     MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PRIVATE).update(is_held=True)
 
 
-def hold_review(revision: Revision) -> None:
+def hold_review(revision: Revision, paths: Collection[str]) -> None:
     """End the hold of a model whose new head has files and no network, in the caller's transaction.
 
-    The inspection of a network decides by :func:`hold_pass`. ``revision`` has its MLModel.
+    The inspection of a network decides by :func:`hold_pass`. ``revision`` has its MLModel;
+    ``paths`` are its :func:`registry.selectors.repository.contents.marking_paths`.
     """
     mlmodel = revision.mlmodel
-    if not mlmodel.is_held or has_network(marking_paths(revision, mlmodel.kind)):
+    if not mlmodel.is_held or has_network(paths):
         return
     if revision.files.exclude(path__in=_DESCRIBING).exists():
         hold_end(revision)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from registry.errors import Conflict, Invalid
 from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
+from registry.selectors.repository.contents import marking_paths
 from registry.selectors.repository.mlmodel import former_names
 from registry.selectors.repository.revision import branch_get
 from registry.selectors.repository.snapshot import snapshot_of
@@ -114,7 +115,8 @@ def mlmodel_update(
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
-            card_apply(mlmodel, head.revision, snapshot_of(head.revision))
+            paths = marking_paths(head.revision, mlmodel.kind)
+            card_apply(mlmodel, snapshot_of(head.revision), paths)
         mlmodel.updated_at = timezone.now()
         harvest_note(mlmodel)
         columns = ["visibility", "is_held", "gate", "default_branch", "updated_at"]

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import declared_bases
+from registry.selectors.repository.contents import marking_paths
 from registry.services.audit import audit
 from registry.services.discussion.discussion import pull_request_committed
 from registry.services.fair.assessment import assess_soon
@@ -51,10 +52,11 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         derivations_write(revision, bases, replaced, draft.origins)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
+        paths = marking_paths(revision, mlmodel.kind)
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
-            card_apply(mlmodel, revision, draft.snapshot)
+            card_apply(mlmodel, draft.snapshot, paths)
             best_builds_update(mlmodel)
-            hold_review(revision)
+            hold_review(revision, paths)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
             actor,
@@ -68,7 +70,7 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         notify_ref(head, old=replaced.oid, new=revision.oid)
         if head.kind != RefKind.PULL:
             # A pull request is inspected after the merge, for which the role write is needed.
-            plan_inspection(actor=actor, revision=revision)
+            plan_inspection(actor=actor, revision=revision, paths=paths)
         assess_soon(revision)
         large = {one.blob.sha256 for one in draft.snapshot.put.values() if one.is_lfs}
         if large:

@@ -21,6 +21,7 @@ from django.db.models import Exists, OuterRef
 from registry.errors import Conflict, Invalid, NotFound
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, readable_repositories, require
+from registry.selectors.repository.contents import marking_paths
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.snapshot import README, snapshot_of
 from registry.selectors.storage.lfsfile import blobs_held
@@ -207,9 +208,10 @@ def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, 
         notify_ref(ref, old=ref.revision.oid, new=new.oid)
         if ref.kind != RefKind.BRANCH:
             continue
+        paths = marking_paths(new, mlmodel.kind)
         if ref.name == mlmodel.default_branch:
-            card_apply(mlmodel, new, snapshot_of(new))
-        plan_inspection(actor=actor, revision=new)
+            card_apply(mlmodel, snapshot_of(new), paths)
+        plan_inspection(actor=actor, revision=new, paths=paths)
 
 
 def _check_unused(changed: list[Revision]) -> None:

@@ -10,6 +10,7 @@ from registry.errors import Forbidden, NotFound
 from registry.selectors.access import Actor, person, require_staff
 from registry.selectors.storage.quota import (
     Allowance,
+    Usage,
     bytes_added,
     bytes_in,
     bytes_of,
@@ -41,8 +42,10 @@ def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -
     if added_bytes <= 0 or quota_of(namespace) is None:
         return
     if hold:
-        Namespace.objects.select_for_update().get(pk=namespace.pk)
-    now = usage(namespace)
+        held = Namespace.objects.select_for_update().get(pk=namespace.pk)
+        now = Usage(held.used_bytes, quota_of(held))
+    else:
+        now = usage(namespace)
     if now.free_bytes is not None and added_bytes > now.free_bytes:
         raise Forbidden(
             "quota_exceeded",
@@ -70,14 +73,15 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     ``quota_exceeded``.
     """
     # Locked until the transaction ends: of two commits with the same bytes, only one adds them.
-    MLModel.objects.select_for_update().get(pk=mlmodel.pk)
+    rows = MLModel.objects.filter(pk=mlmodel.pk)
+    used_bytes = rows.select_for_update().values_list("used_bytes", flat=True).get()
     # The quota is held: two commits to different MLModels must not both take the last bytes.
     sizes = {blob.sha256: blob.size_bytes for blob in blobs}
     added_bytes = quota_check_blobs(mlmodel, sizes, hold=True)
     if added_bytes:
-        MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added_bytes)
+        rows.update(used_bytes=F("used_bytes") + added_bytes)
+        mlmodel.used_bytes = used_bytes + added_bytes
         usage_shift({mlmodel.namespace_id: added_bytes})
-        mlmodel.refresh_from_db(fields=["used_bytes"])
 
 
 def usage_recount(mlmodel: MLModel) -> int:

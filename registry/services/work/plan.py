@@ -38,13 +38,13 @@ REPEAT_AFTER_S = (90.0, 1500.0, 6 * 3600.0)
 MOST_REPETITIONS = 200
 
 
-def plan_inspection(*, actor: Actor, revision: Revision) -> None:
+def plan_inspection(*, actor: Actor, revision: Revision, paths: Collection[str]) -> None:
     """Queue the inspection of a model's new revision if its files have a network or can be
     converted to one, and the reading of a data set's new revision if they may have tables.
 
     Called in the transaction that creates the revision and its files, with its MLModel loaded.
+    ``paths`` are its :func:`registry.selectors.repository.contents.marking_paths`.
     """
-    paths = marking_paths(revision, revision.mlmodel.kind)
     if revision.mlmodel.kind == RepositoryKind.MODEL:
         if has_network(paths) or is_convertible(revision, paths):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
