@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnx import ModelProto
 
 from registry.selectors.results.schedule import schedules_best
 from registry.services.work.attempt import job_claim
@@ -47,9 +48,9 @@ def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
     return register()
 
 
-def studied(alice: User) -> Job:
-    """A study of a residual network that waits."""
-    model = networks.residual_cnn().SerializeToString()
+def studied(alice: User, network: ModelProto | None = None) -> Job:
+    """A study that waits, of a residual network unless another one is given."""
+    model = (network or networks.residual_cnn()).SerializeToString()
     make_mlmodel("alice/net", actor=alice, files={"README.md": readme(), "model.onnx": model})
     run.drain([JobKind.INSPECT], here=None)
     search = Job.objects.get(kind=JobKind.TUNE)
@@ -131,13 +132,13 @@ def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
         return menu_of(self, network, target)
 
     monkeypatch.setattr(TvmBackend, "menu", seen)
-    study = studied(alice)
+    study = studied(alice, networks.mlp())
     job_submit(
         actor=None,
         kind=JobKind.SCHEDULE,
         revision=study.revision,
         target=study.target,
-        parameters={"trials": 4},
+        parameters={"trials": 2},
     )
     run.drain([JobKind.SCHEDULE], here=here)
     Job.objects.filter(kind=JobKind.TUNE).delete()
