@@ -77,9 +77,9 @@ def _corrected(
 ) -> list[StudiedLayer]:
     """The layers with predicted errors that agree with the observed ``error`` of a plan.
 
-    What differs is attributed to the least exact precision where it causes most of the predicted
-    error: whole networks of both precisions were measured, and that in which all layers have the
-    other one may be much better than this plan. Otherwise all errors are corrected alike.
+    Where the least exact precision causes most of the predicted error, only its errors are
+    corrected: a smaller budget for all of them takes the other one from layers, too (ADR 63).
+    Otherwise all are corrected alike.
     """
     lowest = list(layers[0].errors)[-1]
     pairs = list(zip(layers, plan, strict=True))

@@ -57,7 +57,7 @@ def weights(layer: Any) -> Any:
 
 
 def replace_weights(layer: Any, values: Array) -> None:
-    """Give a layer other weights, of as many elements, in place."""
+    """Give a layer other weights, of as many elements, in place; they become float32."""
     old = weights(layer)
     new = ov.opset13.constant(np.ascontiguousarray(values.reshape(list(old.shape)), np.float32))
     new.set_friendly_name(old.friendly_name)
@@ -81,7 +81,7 @@ def make_weights_constant(model: Any) -> None:
         source = reshaped.get_node()
         if source.get_type_name() != "Reshape":
             continue
-        weights = source.input_value(0).get_node()
-        if weights.get_type_name() == "Constant":
-            constant = np.ascontiguousarray(weights.data.reshape(list(reshaped.get_shape())))
-            node.input(1).replace_source_output(ov.opset13.constant(constant).output(0))
+        constant = source.input_value(0).get_node()
+        if constant.get_type_name() == "Constant":
+            values = np.ascontiguousarray(constant.data.reshape(list(reshaped.get_shape())))
+            node.input(1).replace_source_output(ov.opset13.constant(values).output(0))

@@ -43,11 +43,14 @@ _SEED = 20_260_101
 def round_layers(
     exact: Any, integer: Any, precision: str, runs: Sequence[Mapping[str, Array]]
 ) -> Any:
-    """A copy of the network in float32 with weights of ``precision``, that of the layers that do
-    not compute in int8.
+    """A copy of ``exact``, the network in float32, with rounded weights. The weights of ``integer``
+    are rounded in place, before the operators that would round them to the nearest.
 
-    The weights of ``integer``, which NNCF quantised from it, are rounded in place, before the
-    operators that would round them to the nearest.
+    Args:
+        integer: The network that NNCF quantised from ``exact``.
+        precision: Of layers that do not compute in int8; weights of the copy stay as they are if it
+            is ``float32``.
+        runs: Inputs by name; the first eight count.
     """
     floating = exact.clone()
     make_weights_constant(floating)
