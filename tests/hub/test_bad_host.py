@@ -18,8 +18,7 @@ def test_the_answer_is_short_and_the_log_has_one_line(
     settings: Any, host: str, address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.ALLOWED_HOSTS = ["hub.example.org"]
-    caplog.handler.addFilter(OneLine())
-    with caplog.at_level(logging.DEBUG):
+    with caplog.filtering(OneLine()), caplog.at_level(logging.DEBUG):
         answer = Client(raise_request_exception=False).get(address, HTTP_HOST=host)
     assert answer.status_code == 400
     assert answer.headers["Content-Type"] == "application/problem+json"

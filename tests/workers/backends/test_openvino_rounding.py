@@ -1,5 +1,6 @@
 """Weights of OpenVINO's layers are rounded for what each kind of layer takes."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,17 @@ def test_rows_times_weights_are_the_outputs(kind: str, tmp_path: Path) -> None:
         channels = np.moveaxis(expected, 1, 0).reshape(expected.shape[1], -1)
     own = products.swapaxes(-1, -2).reshape(len(channels), -1)
     np.testing.assert_allclose(np.sort(own), np.sort(channels), rtol=1e-4, atol=1e-4)
+
+
+def test_quantisation_leaves_handlers_of_the_log_alone(tmp_path: Path) -> None:
+    handler = logging.NullHandler()
+    logger = logging.getLogger("nncf")
+    logger.addHandler(handler)
+    try:
+        network_of("dense", tmp_path)
+    finally:
+        logger.removeHandler(handler)
+    assert handler.level == logging.NOTSET
 
 
 def test_values_that_are_not_finite_leave_the_weights(tmp_path: Path) -> None:

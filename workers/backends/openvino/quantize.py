@@ -48,7 +48,8 @@ def quantize(
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)
-    nncf.set_log_level(logging.ERROR)
+    # NNCF's own function would raise the level of all handlers of its logger, other people's, too.
+    logging.getLogger("nncf").setLevel(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters(
         disable_bias_correction=not corrects_biases,
         activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
