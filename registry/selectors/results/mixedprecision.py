@@ -7,8 +7,8 @@ from typing import Any
 
 from registry.tables import Build
 
-#: Entry of a build's provenance, as OpenVINO's builds write it.
-_ENTRY = "mixed_precision"
+#: Entries of a build's provenance, as OpenVINO's builds write them.
+_ENTRY, _ROUNDING = "mixed_precision", "weight_rounding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,29 @@ class LayerPrecision:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightRounding:
+    """Weights that were rounded for what their layers take, not to the nearest value.
+
+    Attributes:
+        layers: Number of layers whose weights were.
+        runs: Number of runs whose values the layers took.
+        uses_samples: Whether inputs were samples of the model, not random.
+    """
+
+    layers: int
+    runs: int
+    uses_samples: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MixedPrecision:
-    """A build's layers in the order of the network, its limit, and the error expected of it."""
+    """A build's layers in the order of the network, its limit, the error expected of it, and how
+    weights were rounded, if the build says so."""
 
     limit: float
     error: float
     layers: tuple[LayerPrecision, ...]
+    rounding: WeightRounding | None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -55,6 +72,7 @@ def mixed_precision(build: Build) -> MixedPrecision | None:
             _number(described["limit"]),
             _number(described["error"]),
             tuple(_layer(each) for each in described["layers"]),
+            _rounding(build.provenance.get(_ROUNDING)),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -67,6 +85,13 @@ def _layer(described: Any) -> LayerPrecision:
         _number(described["error"]),
         1e9 * _number(described["saved_s"]),
     )
+
+
+def _rounding(described: Any) -> WeightRounding | None:
+    if described is None:
+        return None
+    layers, runs = int(described["layers"]), int(described["runs"])
+    return WeightRounding(layers, runs, described["source"] == "samples")
 
 
 def _number(value: Any) -> float:

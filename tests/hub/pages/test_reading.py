@@ -163,10 +163,19 @@ def test_the_layers_of_a_build_of_mixed_precision_are_listed(client: Client, tun
     }
     faster.save(update_fields=["candidate", "provenance"])
     for page in pages:
+        assert "Weights of" not in text(client, page)
+    faster.provenance["weight_rounding"] = {"source": "samples", "runs": 8, "layers": 1}
+    faster.save(update_fields=["provenance"])
+    for page in pages:
         panel = text(client, page).partition('id="precisions"')[2].partition("</section>")[0]
         assert "at most 1 %; 0.84 % is expected" in panel
         for cell in (">stem<", ">&lt;i&gt;head<", ">int8 1<", ">0.42 %<", ">+15.0 µs<"):
             assert cell in panel
+        assert "Weights of 1 layer are rounded" in panel
+        assert "8 runs with the model's samples" in panel
+    faster.provenance["weight_rounding"]["source"] = "random"
+    faster.save(update_fields=["provenance"])
+    assert all("8 runs with random inputs" in text(client, page) for page in pages)
     faster.provenance["mixed_precision"]["layers"][0]["error"] = "nan"
     faster.save(update_fields=["provenance"])
     assert all("Precision of each layer" not in text(client, page) for page in pages)

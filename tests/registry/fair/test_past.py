@@ -236,7 +236,7 @@ def test_what_authors_say_they_did_is_told_without_times(
     assert found.activities[0].ended is None
 
 
-@pytest.mark.parametrize("fitting", ["calibration", "bias_correction"])
+@pytest.mark.parametrize("fitting", ["calibration", "bias_correction", "weight_rounding"])
 def test_what_was_fitted_is_told_with_the_samples_it_used(fitting: str, floor: Floor) -> None:
     blob = shopfloor.make_blob(b"samples")
     file_row(floor.revision, "samples.npz", blob)

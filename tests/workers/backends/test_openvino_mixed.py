@@ -26,7 +26,7 @@ from workers.backends.openvino.convert import read_onnx
 from workers.backends.openvino.layers import named_layers, replace_weights, weights
 from workers.backends.openvino.mixed import mixed
 from workers.backends.openvino.profile import least_us
-from workers.backends.openvino.study import StudiedNetwork, layer_seconds
+from workers.backends.openvino.study import Fits, StudiedNetwork, layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import evaluation_samples
@@ -40,6 +40,7 @@ from workers.testing.reused import ReusedChild, ReusedDevice
 pytestmark = pytest.mark.slow
 
 BACKEND = OpenVinoBackend()
+NOTHING_FITTED = Fits({}, "random", 0, [])
 
 
 def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
@@ -90,6 +91,13 @@ def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
             layers = build.provenance[MIXED_PRECISION]["layers"]
             precisions = {layer["precision"] for layer in layers}
             assert ("int8" in precisions) == (build.tolerance == "int8")
+            assert ("calibration" in build.provenance) == ("int8" in precisions)
+            # All rows of the split make one run.
+            assert build.provenance["weight_rounding"] == {
+                "source": "samples",
+                "runs": 1,
+                "layers": sum(layer["precision"] != "float32" for layer in layers),
+            }
             saved[limit] = [layer["precision"] for layer in layers].count("int8")
             assert _integer_weights(build) == saved[limit]
         assert saved[0.02] > saved[0.005]
@@ -125,7 +133,8 @@ def test_float32_before_all_layers_and_behind_layers_in_float32(
     errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
     layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
     model = _attention()
-    mixed(StudiedNetwork(layers, model, model), model, plan, tmp_path / "model.xml")
+    studied = StudiedNetwork(layers, model, model, NOTHING_FITTED)
+    mixed(studied, model, plan, tmp_path / "model.xml")
     nodes = read_model(tmp_path / "model.xml").get_ordered_ops()
     marked = {node.friendly_name for node in nodes if list(node.get_rt_info())}
     operators = {"embedding", "query", "key", "scores", "shares", "last", "bias", "sum"}
@@ -143,7 +152,8 @@ def test_layers_have_the_weights_of_their_precision(tmp_path: Path) -> None:
             layer = named_layers(model)[name]
             replace_weights(layer, weights(layer).data + np.float32(shift))
     plan = ("float32", "bfloat16", "int8")
-    made = mixed(StudiedNetwork(layers, integer, rounded), exact, plan, tmp_path / "model.xml")
+    studied = StudiedNetwork(layers, integer, rounded, NOTHING_FITTED)
+    made = mixed(studied, exact, plan, tmp_path / "model.xml")
     for shift, name in enumerate(names):
         values = weights(named_layers(made)[name]).data - weights(named_layers(exact)[name]).data
         np.testing.assert_allclose(values, shift, rtol=1e-5)

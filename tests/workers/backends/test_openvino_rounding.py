@@ -99,7 +99,8 @@ def test_each_kind_of_layer_errs_less_on_other_inputs(kind: str, tmp_path: Path)
     replace_weights(only_layer(floating), FLOAT_GRIDS["bfloat16"](values_of(floating)))
     plain = [np.linalg.norm(outputs(each, others) - expected) for each in (floating, integer)]
     runs = [{"x": row[None]} for row in images(0)]
-    rounded = round_layers(exact, integer, "bfloat16", runs)
+    rounded, names = round_layers(exact, integer, "bfloat16", runs)
+    assert names == list(named_layers(exact))
     assert np.array_equal(FLOAT_GRIDS["bfloat16"](values_of(rounded)), values_of(rounded))
     fitted = [np.linalg.norm(outputs(each, others) - expected) for each in (rounded, integer)]
     assert fitted[0] < 0.75 * plain[0]
@@ -139,6 +140,8 @@ def test_quantisation_leaves_handlers_of_the_log_alone(tmp_path: Path) -> None:
 def test_values_that_are_not_finite_leave_the_weights(tmp_path: Path) -> None:
     _, exact, integer = network_of("padded", tmp_path)
     before = values_of(integer)
-    rounded = round_layers(exact, integer, "bfloat16", [{"x": np.full_like(images(0), np.inf)}])
+    runs = [{"x": np.full_like(images(0), np.inf)}]
+    rounded, names = round_layers(exact, integer, "bfloat16", runs)
+    assert not names
     for each in (rounded, integer):
         assert np.array_equal(values_of(each), before)

@@ -23,7 +23,7 @@ from workers.backends.openvino.layers import (
     weights,
 )
 from workers.backends.openvino.source import SourceNetwork
-from workers.backends.openvino.study import StudiedNetwork, error_of, read_study, study
+from workers.backends.openvino.study import Fits, StudiedNetwork, error_of, read_study, study
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.trials import MIXED_PRECISION
@@ -68,6 +68,7 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
     rows = _rows(layers, fitted.plan)
     provenance = {
         MIXED_PRECISION: {"limit": limit, "error": fitted.error, "layers": rows},
+        **_fits(studied.fits, layers, fitted.plan),
         # Another measurement of the layers may lead to another plan.
         "reproducible": False,
     }
@@ -150,6 +151,25 @@ def _float32_operators(model: Any, precisions: dict[str, str]) -> set[str]:
         elif precision == "float32" or (precision is None and not float32.isdisjoint(sources)):
             float32.add(name)
     return float32 | before
+
+
+def _fits(
+    fits: Fits, layers: Sequence[StudiedLayer], plan: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Provenance of what was fitted to inputs in the layers that are not in float32."""
+    reduced = {
+        name
+        for layer, precision in zip(layers, plan, strict=True)
+        for name in layer.names
+        if precision != "float32"
+    }
+    provenance = {}
+    if "int8" in plan:
+        provenance["calibration"] = fits.calibration
+    if count := len(reduced.intersection(fits.rounded)):
+        facts = {"source": fits.source, "runs": fits.runs, "layers": count}
+        provenance["weight_rounding"] = facts
+    return provenance
 
 
 def _rows(layers: Sequence[StudiedLayer], plan: Sequence[str]) -> list[dict[str, Any]]:

@@ -34,7 +34,8 @@ from workers.engine.types import Options
 _EXACT: Options = {"precision": "float32"}
 #: Samples of what a layer takes, from all runs.
 _SAMPLES = 1024
-_MOST_RUNS = 8
+#: Runs with inputs to which weights are fitted.
+MOST_RUNS = 8
 #: More weights, such as those of AlexNet's first dense layer, would take seconds.
 _MOST_WEIGHTS = 8_000_000
 _SEED = 20_260_101
@@ -42,15 +43,16 @@ _SEED = 20_260_101
 
 def round_layers(
     exact: Any, integer: Any, precision: str, runs: Sequence[Mapping[str, Array]]
-) -> Any:
-    """A copy of ``exact``, the network in float32, with rounded weights. The weights of ``integer``
-    are rounded in place, before the operators that would round them to the nearest.
+) -> tuple[Any, list[str]]:
+    """A copy of ``exact``, the network in float32, with rounded weights, and the names of the
+    layers whose weights were rounded. Those of ``integer`` are rounded in place, before the
+    operators that would round them to the nearest.
 
     Args:
         integer: The network that NNCF quantised from ``exact``.
         precision: Of layers that do not compute in int8; weights of the copy stay as they are if it
             is ``float32``.
-        runs: Inputs by name; the first eight count.
+        runs: Inputs by name; the first :data:`MOST_RUNS` count.
     """
     floating = exact.clone()
     make_weights_constant(floating)
@@ -60,7 +62,8 @@ def round_layers(
         for name, layer in named_layers(floating).items()
         if name in quantised and _is_supported(layer, quantised[name])
     }
-    for name, moments in _moments(floating, layers, runs[:_MOST_RUNS]).items():
+    rounded = []
+    for name, moments in _moments(floating, layers, runs[:MOST_RUNS]).items():
         if not np.isfinite(moments).all():
             continue
         shares = error_shares(moments)
@@ -70,7 +73,8 @@ def round_layers(
         _set_matrix(integer_layer, round_weights(matrix, shares, grid))
         if precision != "float32":
             _set_matrix(layer, round_weights(matrix, shares, FLOAT_GRIDS[precision]))
-    return floating
+        rounded.append(name)
+    return floating, rounded
 
 
 def _is_supported(layer: Any, quantised: Any) -> bool:

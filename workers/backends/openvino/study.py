@@ -32,7 +32,7 @@ from workers.backends.openvino.layers import (
 )
 from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.quantised import quantised
-from workers.backends.openvino.rounding import round_layers
+from workers.backends.openvino.rounding import MOST_RUNS, round_layers
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.calibration import fitting_inputs
 from workers.engine.errors import InvalidCandidate
@@ -40,7 +40,8 @@ from workers.engine.ports import Array
 from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network, Options
 
-_QUANTISED, _ROUNDED, _LAYERS = "quantised.xml", "rounded.xml", "layers.json"
+_QUANTISED, _ROUNDED = "quantised.xml", "rounded.xml"
+_LAYERS, _FITS = "layers.json", "fits.json"
 #: Operators that average.
 _MEANS = frozenset({"AvgPool", "ReduceMean"})
 #: Runs of a network; the least time counts.
@@ -52,6 +53,23 @@ _SEED = 20_260_101
 _CONVERSION_S = {"float32": 0.4e-9, "bfloat16": 0.1e-9, "float16": 0.1e-9}
 #: Unsigned activations, and no smoothing, which would change the weights of all layers.
 _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """What a study fitted to inputs.
+
+    Attributes:
+        calibration: Of the ranges of layers in int8, as the provenance of builds in int8 has it.
+        source: Of the inputs to which weights were rounded.
+        runs: Number of these inputs.
+        rounded: Names of the layers whose weights were rounded.
+    """
+
+    calibration: dict[str, Any]
+    source: str
+    runs: int
+    rounded: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +85,7 @@ class StudiedNetwork:
     layers: list[StudiedLayer]
     quantised: Any
     rounded: Any
+    fits: Fits
 
 
 def study(exact: Any, source: SourceNetwork, out: Path) -> None:
@@ -76,14 +95,14 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     InvalidCandidate if no layer can be quantised or compared.
     """
     network, options = source.network, source.runtime_options
-    integer, _ = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
+    integer, provenance = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
     _keep_means(integer)
     names = [node_name(node.friendly_name) for node in quantised_layers(integer)]
     fitting = fitting_inputs(network)
     sensitive = sensitivities(source.path, names, network.macs or 0, fitting.fit[0])
     if not sensitive:
         raise InvalidCandidate("no layer of this network can be studied")
-    rounded = round_layers(exact, integer, str(options["precision"]), fitting.fit)
+    rounded, fitted = round_layers(exact, integer, str(options["precision"]), fitting.fit)
     models = {"float32": exact, str(options["precision"]): rounded, "int8": integer}
     scales = _error_scales(models, source, sensitive)
     plain = {**options, "precision": "float32"}
@@ -106,6 +125,9 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     save(integer, out / _QUANTISED)
     save(rounded, out / _ROUNDED)
     (out / _LAYERS).write_text(json.dumps([asdict(layer) for layer in layers]))
+    runs = min(len(fitting.fit), MOST_RUNS)
+    fits = Fits(provenance["calibration"], fitting.source, runs, fitted)
+    (out / _FITS).write_text(json.dumps(asdict(fits)))
 
 
 def _error_scales(
@@ -151,7 +173,9 @@ def read_study(folder: Path) -> StudiedNetwork:
     """The study of :func:`study`."""
     documents = json.loads((folder / _LAYERS).read_text())
     layers = [StudiedLayer(**{**each, "names": tuple(each["names"])}) for each in documents]
-    return StudiedNetwork(layers, read_model(folder / _QUANTISED), read_model(folder / _ROUNDED))
+    fits = Fits(**json.loads((folder / _FITS).read_text()))
+    integer, rounded = (read_model(folder / name) for name in (_QUANTISED, _ROUNDED))
+    return StudiedNetwork(layers, integer, rounded, fits)
 
 
 def layer_seconds(

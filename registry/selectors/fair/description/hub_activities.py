@@ -37,7 +37,7 @@ _SEARCH_TITLES: dict[str, str] = {
 #: Parameters and results of a search that its activity lists; the seed has a field of its own.
 _SEARCH_PARAMETERS = ("strategy", "backends", "budget_s", "trials", "improved", "ended")
 #: Steps that fit a build to sample inputs; the provenance of each names the source of these.
-_FITTINGS = ("calibration", "bias_correction")
+_FITTINGS = ("calibration", "bias_correction", "weight_rounding")
 _BUILD_PARAMETERS = (*_FITTINGS, "converter", "compile_s")
 _SAMPLES = "samples.npz"
 
