@@ -140,6 +140,23 @@ def test_all_outputs_come_nearer_on_other_inputs(tmp_path: Path) -> None:
         assert gap(wanted, answers(corrected, unseen, folder)) < least, make.__name__
 
 
+def test_where_the_mean_error_is_chance_none_is_expected_to_be_corrected(tmp_path: Path) -> None:
+    """Errors of one layer, for inputs around zero: the mean of few rows would add to them."""
+    model = network(conv("x", "y"), {"y": (8, 6, 6)}, **{"y.w": drawn(8, 8, 3, 3)})
+    rows = np.random.default_rng(SEED).standard_normal((16, 8, 6, 6), np.float32)
+    np.savez(tmp_path / "samples.npz", **{"inputs/x": rows})
+    written = networks.write(model, tmp_path / "model")
+    written = replace(written, samples_path=tmp_path / "samples.npz")
+    exact = read_onnx(written)
+    low = rounded(exact)
+    fitting = fitting_inputs(written)
+    used = {"x": np.concatenate([case["x"] for case in (*fitting.fit, *fitting.check)])}
+    assert fitting.source == "samples"
+    assert 1 < len(used["x"]) < len(rows)
+    plain = gap(answers(exact, used, tmp_path), answers(low, used, tmp_path))
+    assert expected_error(low, exact, written, PLAIN) == pytest.approx(plain, rel=1e-3)
+
+
 def test_only_the_last_layers_are_changed(tmp_path: Path) -> None:
     network = networks.write(residual(), tmp_path / "model")
     exact = read_onnx(network)
