@@ -64,6 +64,20 @@ def gated() -> Any:
     return ov.Model([op.result(scores)], [x], "gated")
 
 
+def distances() -> Any:
+    """Logarithms that are scaled twice, as those of relative positions, between two products."""
+    op = ov.opset13
+    x = op.parameter([-1, 8, 8, 8], np.float32, name="x")
+    plain = {"transpose_a": False, "transpose_b": False}
+    first = op.matmul(x, drawn(8, 8), **plain, name="first")
+    logs = op.log(op.add(op.abs(first, name="abs"), np.float32(1), name="positive"), name="log")
+    parts = op.divide(logs, np.float32(2.7), name="parts")
+    scaled = op.multiply(parts, np.float32(8.1), name="scaled")
+    scores = op.matmul(scaled, drawn(8, 8), **plain, name="last")
+    scores.output(0).set_names({"scores"})
+    return ov.Model([op.result(scores)], [x], "distances")
+
+
 def names_of(model: Any) -> set[str]:
     return {node.friendly_name for node in model.get_ordered_ops()}
 
@@ -93,6 +107,15 @@ def test_marks_of_normalisations_and_softmax_are_kept(tmp_path: Path) -> None:
     for name in ("first", "norm", "softmax", "last"):
         lowered = scores(gated(), everything - {name}, "bfloat16", tmp_path)
         assert np.allclose(lowered, exact, rtol=1e-5, atol=1e-5) != HAS_BFLOAT16, name
+
+
+def test_marks_of_constant_divisors_and_factors_are_kept(tmp_path: Path) -> None:
+    exact = scores(distances(), (), "float32", tmp_path)
+    everything = names_of(distances())
+    marked = scores(distances(), everything, "bfloat16", tmp_path)
+    assert np.allclose(marked, exact, rtol=1e-5, atol=1e-5)
+    lowered = scores(distances(), everything - {"parts", "scaled"}, "bfloat16", tmp_path)
+    assert np.allclose(lowered, exact, rtol=1e-5, atol=1e-5) != HAS_BFLOAT16
 
 
 def test_biases_that_are_corrected_later_lose_no_mark(tmp_path: Path) -> None:

@@ -22,19 +22,21 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
     The mark is ``DisablePrecisionConversion``. OpenVINO's CPU plugin loses it where it fuses a
     product of weights with its bias (``FullyConnectedBiasFusion``). A PReLU of slope 1 keeps them
     apart. It changes no value, and is fused into the product later, as the bias is then. The same
-    keeps the mean of squares apart from a normalisation, which is fused otherwise (``RMSFusion``).
-    The marks of ``MaxPool``, ``Softmax`` and the reciprocal of a square root are lost in conversion
+    keeps the mean of squares apart from a normalisation, which is fused otherwise (``RMSFusion``),
+    and a constant factor from the next one (``LinOpSequenceFusion``). The marks of ``MaxPool``,
+    ``Softmax``, divisions by constants and the reciprocal of a square root are lost in conversion
     to what the plugin computes, so they are converted here.
     """
     marked = set(names)
+    for node in model.get_ordered_ops():
+        if node.friendly_name in names and node.get_type_name() in _CONVERSIONS:
+            _CONVERSIONS[node.get_type_name()](node)
     for node in model.get_ordered_ops():
         if node.friendly_name in names and _is_fusible(node):
             slope = ov.opset13.constant(np.ones(1, np.float32))
             apart = ov.opset13.prelu(node.output(0), slope, name=node.friendly_name + _APART)
             insert_behind(node.output(0), apart)
             marked.add(apart.friendly_name)
-        elif node.friendly_name in names and node.get_type_name() in _CONVERSIONS:
-            _CONVERSIONS[node.get_type_name()](node)
     model.validate_nodes_and_infer_types()
     save(model, path)
     _mark(path, marked)
@@ -63,9 +65,17 @@ def insert_behind(port: Any, node: Any) -> None:
 def _is_fusible(node: Any) -> bool:
     if node.get_type_name() == "ReduceMean":
         return str(node.input_value(0).get_node().get_type_name()) in _SQUARES
+    if _is_factor(node):
+        return any(_is_factor(port.get_node()) for port in node.output(0).get_target_inputs())
     if node.get_type_name() != "MatMul":
         return False
     return str(node.input_value(1).get_node().get_type_name()) == "Constant"
+
+
+def _is_factor(node: Any) -> bool:
+    """Whether a node multiplies by a constant."""
+    sources = {port.get_source_output().get_node().get_type_name() for port in node.inputs()}
+    return node.get_type_name() == "Multiply" and "Constant" in sources
 
 
 def _convert_pooling(node: Any) -> None:
@@ -97,11 +107,15 @@ def _convert_softmax(node: Any) -> None:
 
 
 def _convert_division(node: Any) -> None:
-    """Replace the reciprocal of a square root by a power."""
+    """Replace the reciprocal of a square root by a power, and the division by a constant by the
+    product with its reciprocal, as the plugin does."""
     dividend, divisor = (node.input_value(port).get_node() for port in range(2))
-    if divisor.get_type_name() != "Sqrt" or dividend.get_type_name() != "Constant":
-        return
-    if np.all(dividend.get_data() == 1):
+    kinds = (dividend.get_type_name(), divisor.get_type_name())
+    if kinds[1] == "Constant" and node.get_element_type().is_real():
+        with np.errstate(divide="ignore"):
+            reciprocal = ov.opset13.constant(1 / divisor.get_data())
+        _replace(node, ov.opset1.multiply(node.input_value(0), reciprocal))
+    elif kinds == ("Constant", "Sqrt") and np.all(dividend.get_data() == 1):
         exponent = np.array(-0.5, node.get_element_type().to_dtype())
         _replace(node, ov.opset1.power(divisor.input_value(0), exponent))
 
