@@ -23,9 +23,9 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
     product of weights with its bias (``FullyConnectedBiasFusion``). A PReLU of slope 1 keeps them
     apart. It changes no value, and is fused into the product later, as the bias is then. The same
     keeps the mean of squares apart from a normalisation, which is fused otherwise (``RMSFusion``),
-    and a constant factor from the next one (``LinOpSequenceFusion``). The marks of ``MaxPool``,
-    ``Softmax``, divisions by constants and the reciprocal of a square root are lost in conversion
-    to what the plugin computes, so they are converted here.
+    and a constant factor from the next one. The marks of ``MaxPool``, ``Softmax``, divisions by
+    constants and the reciprocal of a square root are lost in conversion to what the plugin
+    computes, so they are converted here.
     """
     marked = set(names)
     for node in model.get_ordered_ops():
