@@ -207,17 +207,19 @@ class LocalDevice:
         self, folder: Path, backend: str, network: Network, options: Options, artefact: Path
     ) -> Any:
         network = replace(network, shared=self._intermediates.folders(folder))
-        with self._builder(backend, folder, *read_paths(network)) as child:
-            described = child.call(
-                f"{WORK}:build",
-                backend=self._paths[backend],
-                network=network,
-                target=self._target,
-                options=options,
-                out=artefact,
-            )
-        self._intermediates.take(folder)
-        return described
+        try:
+            with self._builder(backend, folder, *read_paths(network)) as child:
+                return child.call(
+                    f"{WORK}:build",
+                    backend=self._paths[backend],
+                    network=network,
+                    target=self._target,
+                    options=options,
+                    out=artefact,
+                )
+        finally:
+            # Those of a build that failed serve others: the study of layers, if no plan gains.
+            self._intermediates.take(folder)
 
     def _builder(self, backend: str, folder: Path, *readable: Path) -> Child:
         """A child on the machine that makes the builds of a backend."""

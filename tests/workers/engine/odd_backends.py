@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.errors import BackendUnavailable
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.intermediates import intermediate
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 #: What to change in an honest build's description.
@@ -66,6 +67,23 @@ class OddBackend(FakeBackend):
         if oddity in DEEDS:
             DEEDS[oddity](out)
         return replace(build, **WORDS.get(oddity, {}))
+
+
+class GainlessBackend(FakeBackend):
+    """Fails after an intermediate, and says whether that was there."""
+
+    name = "gainless"
+
+    def build(
+        self,
+        network: Network,
+        target: TargetSpec,  # noqa: ARG002
+        options: Options,  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> BuildResult:
+        made: list[Path] = []
+        with intermediate(network, "gainless", {}, made.append):
+            raise InvalidCandidate("no gain, " + ("studied" if made else "read"))
 
 
 class HomelessBackend(FakeBackend):

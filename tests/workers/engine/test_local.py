@@ -13,7 +13,7 @@ import pytest
 
 from hpcfair.isolation.limits import Limits
 from tests.workers.engine.cast import NETWORK, TARGET
-from tests.workers.engine.odd_backends import WORDS, HomelessBackend, OddBackend
+from tests.workers.engine.odd_backends import WORDS, GainlessBackend, HomelessBackend, OddBackend
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S
 from workers.engine.errors import CandidateFailed
@@ -26,7 +26,13 @@ from workers.engine.types import BuildResult, Network, Options
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend
-    for backend in (FakeBackend(), FaultyBackend(), OddBackend(), HomelessBackend())
+    for backend in (
+        FakeBackend(),
+        FaultyBackend(),
+        OddBackend(),
+        HomelessBackend(),
+        GainlessBackend(),
+    )
 }
 LIMITS = Limits(wall_s=300, memory_bytes=2**30, file_bytes=2**24)
 X = {"x": np.arange(16, dtype=np.float32).reshape(2, 8)}
@@ -142,6 +148,11 @@ def test_a_failed_build_is_a_result_of_its_class(
         assert list((tmp_path / "scratch").iterdir()) == []
         with pytest.raises(CandidateFailed, match="nothing was built"):
             device.open("faulty", build, "candidate", X)
+
+
+def test_the_next_build_reads_what_a_failed_one_has_made(device: LocalDevice) -> None:
+    details = [device.build("gainless", options_of("gainless")).detail for _ in range(2)]
+    assert details == ["no gain, studied", "no gain, read"]
 
 
 @pytest.mark.parametrize(("fault", "outcome"), [("crash", "crash"), ("hang", "timeout")])
