@@ -118,6 +118,23 @@ def test_marks_of_constant_divisors_and_factors_are_kept(tmp_path: Path) -> None
     assert np.allclose(lowered, exact, rtol=1e-5, atol=1e-5) != HAS_BFLOAT16
 
 
+def test_factors_of_integers_stay_beside_each_other(tmp_path: Path) -> None:
+    """Sizes are computed before all layers, so that they are marked."""
+    op = ov.opset13
+    x = op.parameter([-1, 8, 8, 8], np.float32, name="x")
+    rows = op.gather(op.shape_of(x, name="shape"), np.array([0]), np.int64(0), name="rows")
+    twice = op.multiply(rows, np.array([2]), name="twice")
+    more = op.multiply(twice, np.array([256]), name="more")
+    size = op.divide(more, np.array([1]), name="size")
+    values = op.reshape(x, size, special_zero=False, name="values")
+    values.output(0).set_names({"scores"})
+    model = ov.Model([op.result(values)], [x], "sizes")
+    assert np.array_equal(scores(model, names_of(model), "bfloat16", tmp_path), INPUTS.ravel())
+    kinds = [node.get_type_name() for node in read_model(tmp_path / "model.xml").get_ops()]
+    assert kinds.count("Multiply") == 2
+    assert "PRelu" not in kinds
+
+
 def test_biases_that_are_corrected_later_lose_no_mark(tmp_path: Path) -> None:
     exact = scores(classifier(), (), "float32", tmp_path)
     model = classifier()

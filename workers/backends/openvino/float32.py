@@ -33,7 +33,7 @@ def save_in_float32(model: Any, names: Collection[str], path: Path) -> None:
             _CONVERSIONS[node.get_type_name()](node)
     for node in model.get_ordered_ops():
         if node.friendly_name in names and _is_fusible(node):
-            slope = ov.opset13.constant(np.ones(1, np.float32))
+            slope = ov.opset13.constant([1.0], node.get_output_element_type(0))
             apart = ov.opset13.prelu(node.output(0), slope, name=node.friendly_name + _APART)
             insert_behind(node.output(0), apart)
             marked.add(apart.friendly_name)
@@ -73,9 +73,10 @@ def _is_fusible(node: Any) -> bool:
 
 
 def _is_factor(node: Any) -> bool:
-    """Whether a node multiplies by a constant."""
+    """Whether a node multiplies by a constant, and not sizes, which are integers."""
     sources = {port.get_source_output().get_node().get_type_name() for port in node.inputs()}
-    return node.get_type_name() == "Multiply" and "Constant" in sources
+    is_factor = node.get_type_name() == "Multiply" and "Constant" in sources
+    return is_factor and bool(node.get_output_element_type(0).is_real())
 
 
 def _convert_pooling(node: Any) -> None:
