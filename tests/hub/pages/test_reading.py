@@ -176,6 +176,10 @@ def test_the_layers_of_a_build_of_mixed_precision_are_listed(client: Client, tun
     faster.provenance["weight_rounding"]["source"] = "random"
     faster.save(update_fields=["provenance"])
     assert all("8 runs with random inputs" in text(client, page) for page in pages)
+    faster.provenance["weight_rounding"]["layers"] = "inf"
+    faster.save(update_fields=["provenance"])
+    assert all("Precision of each layer" not in text(client, page) for page in pages)
+    faster.provenance["weight_rounding"]["layers"] = 1
     faster.provenance["mixed_precision"]["layers"][0]["error"] = "nan"
     faster.save(update_fields=["provenance"])
     assert all("Precision of each layer" not in text(client, page) for page in pages)

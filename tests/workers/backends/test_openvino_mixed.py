@@ -26,7 +26,7 @@ from workers.backends.openvino.convert import read_onnx
 from workers.backends.openvino.layers import named_layers, replace_weights, weights
 from workers.backends.openvino.mixed import mixed
 from workers.backends.openvino.profile import least_us
-from workers.backends.openvino.study import Fits, StudiedNetwork, layer_seconds
+from workers.backends.openvino.study import StudiedNetwork, StudyProvenance, layer_seconds
 from workers.engine.numerics import check, run_reference
 from workers.engine.requests import TuningRequest
 from workers.engine.samples import evaluation_samples
@@ -40,7 +40,7 @@ from workers.testing.reused import ReusedChild, ReusedDevice
 pytestmark = pytest.mark.slow
 
 BACKEND = OpenVinoBackend()
-NOTHING_FITTED = Fits({}, "random", 0, [])
+NO_PROVENANCE = StudyProvenance({}, "random", 0, [])
 
 
 def test_builds_keep_to_their_limits_and_share_a_study(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_float32_before_all_layers_and_behind_layers_in_float32(
     errors, seconds = {"float32": 0.0, "bfloat16": 0.01}, {"float32": 2.0, "bfloat16": 1.0}
     layers = [StudiedLayer((name,), errors, seconds) for name in ("query", "key", "last")]
     model = _attention()
-    studied = StudiedNetwork(layers, model, model, NOTHING_FITTED)
+    studied = StudiedNetwork(layers, model, model, NO_PROVENANCE)
     mixed(studied, model, plan, tmp_path / "model.xml")
     nodes = read_model(tmp_path / "model.xml").get_ordered_ops()
     marked = {node.friendly_name for node in nodes if list(node.get_rt_info())}
@@ -152,7 +152,7 @@ def test_layers_have_the_weights_of_their_precision(tmp_path: Path) -> None:
             layer = named_layers(model)[name]
             replace_weights(layer, weights(layer).data + np.float32(shift))
     plan = ("float32", "bfloat16", "int8")
-    studied = StudiedNetwork(layers, integer, rounded, NOTHING_FITTED)
+    studied = StudiedNetwork(layers, integer, rounded, NO_PROVENANCE)
     made = mixed(studied, exact, plan, tmp_path / "model.xml")
     for shift, name in enumerate(names):
         values = weights(named_layers(made)[name]).data - weights(named_layers(exact)[name]).data

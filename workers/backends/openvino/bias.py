@@ -81,8 +81,8 @@ def expected_error(
 
     It is estimated from all inputs, those of the fit included: each row is compared as if the mean
     error of the others were corrected. That the correction is made in the last layers makes little
-    difference. It has one mean per channel, so that outputs with positions, such as tokens, are
-    compared as they are where that is closer.
+    difference. It adds one constant per channel, not per position: outputs with positions, such as
+    tokens or pixels, are compared as they are if they are closer without it.
     """
     if not can_correct(exact, network):
         return None
@@ -118,9 +118,12 @@ def _exact_runs(
 
 
 def _output_error(exact: Sequence[Array], outputs: Sequence[Array]) -> float:
-    """Relative L2 error of one output over the rows of all runs, each without the mean error of the
-    other rows. Of values that have positions the mean of few rows is chance; it stays if that is
-    closer."""
+    """Relative L2 error of one output over the rows of all runs, after subtracting from each row
+    the mean error of the others.
+
+    Where each row has positions (three axes or more), that mean is mostly noise if rows are few: it
+    is subtracted only if that reduces the error.
+    """
     expected = np.concatenate(exact).astype(np.float64)
     error = np.concatenate(outputs).astype(np.float64) - expected
     rows = len(error)

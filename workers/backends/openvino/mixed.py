@@ -23,7 +23,13 @@ from workers.backends.openvino.layers import (
     weights,
 )
 from workers.backends.openvino.source import SourceNetwork
-from workers.backends.openvino.study import Fits, StudiedNetwork, error_of, read_study, study
+from workers.backends.openvino.study import (
+    StudiedNetwork,
+    StudyProvenance,
+    error_of,
+    read_study,
+    study,
+)
 from workers.engine.errors import InvalidCandidate
 from workers.engine.intermediates import intermediate
 from workers.engine.trials import MIXED_PRECISION
@@ -68,7 +74,7 @@ def fastest_within(limit: float, exact: Any, source: SourceNetwork) -> MixedNetw
     rows = _rows(layers, fitted.plan)
     provenance = {
         MIXED_PRECISION: {"limit": limit, "error": fitted.error, "layers": rows},
-        **_fits(studied.fits, layers, fitted.plan),
+        **_input_provenance(studied.provenance, layers, fitted.plan),
         # Another measurement of the layers may lead to another plan.
         "reproducible": False,
     }
@@ -153,10 +159,11 @@ def _float32_operators(model: Any, precisions: dict[str, str]) -> set[str]:
     return float32 | before
 
 
-def _fits(
-    fits: Fits, layers: Sequence[StudiedLayer], plan: Sequence[str]
+def _input_provenance(
+    studied: StudyProvenance, layers: Sequence[StudiedLayer], plan: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Provenance of what was fitted to inputs in the layers that are not in float32."""
+    """Provenance entries for the inputs that the layers of a plan were calibrated and rounded for;
+    none for layers in float32."""
     reduced = {
         name
         for layer, precision in zip(layers, plan, strict=True)
@@ -165,9 +172,9 @@ def _fits(
     }
     provenance = {}
     if "int8" in plan:
-        provenance["calibration"] = fits.calibration
-    if count := len(reduced.intersection(fits.rounded)):
-        facts = {"source": fits.source, "runs": fits.runs, "layers": count}
+        provenance["calibration"] = studied.calibration
+    if count := len(reduced.intersection(studied.rounded)):
+        facts = {"source": studied.source, "runs": studied.runs, "layers": count}
         provenance["weight_rounding"] = facts
     return provenance
 

@@ -34,8 +34,6 @@ from workers.engine.types import Options
 _EXACT: Options = {"precision": "float32"}
 #: Samples of what a layer takes, from all runs.
 _SAMPLES = 1024
-#: Runs with inputs to which weights are fitted.
-MOST_RUNS = 8
 #: More weights, such as those of AlexNet's first dense layer, would take seconds.
 _MOST_WEIGHTS = 8_000_000
 _SEED = 20_260_101
@@ -52,7 +50,7 @@ def round_layers(
         integer: The network that NNCF quantised from ``exact``.
         precision: Of layers that do not compute in int8; weights of the copy stay as they are if it
             is ``float32``.
-        runs: Inputs by name; the first :data:`MOST_RUNS` count.
+        runs: Inputs by name, of each run of the network.
     """
     floating = exact.clone()
     make_weights_constant(floating)
@@ -63,7 +61,7 @@ def round_layers(
         if name in quantised and _is_supported(layer, quantised[name])
     }
     rounded = []
-    for name, moments in _moments(floating, layers, runs[:MOST_RUNS]).items():
+    for name, moments in _moments(floating, layers, runs).items():
         if not np.isfinite(moments).all():
             continue
         shares = error_shares(moments)

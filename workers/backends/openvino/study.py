@@ -32,7 +32,7 @@ from workers.backends.openvino.layers import (
 )
 from workers.backends.openvino.profile import least_us
 from workers.backends.openvino.quantised import quantised
-from workers.backends.openvino.rounding import MOST_RUNS, round_layers
+from workers.backends.openvino.rounding import round_layers
 from workers.backends.openvino.source import SourceNetwork
 from workers.engine.calibration import fitting_inputs
 from workers.engine.errors import InvalidCandidate
@@ -41,11 +41,13 @@ from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network, Options
 
 _QUANTISED, _ROUNDED = "quantised.xml", "rounded.xml"
-_LAYERS, _FITS = "layers.json", "fits.json"
+_LAYERS, _PROVENANCE = "layers.json", "study.json"
 #: Operators that average.
 _MEANS = frozenset({"AvgPool", "ReduceMean"})
 #: Runs of a network; the least time counts.
 _RUNS = 12
+#: Runs whose inputs weights are rounded for.
+_ROUNDING_RUNS = 8
 _SEED = 20_260_101
 #: Seconds by which an element of a layer's input is converted between a precision and less exact
 #: ones. Two processors (AMD EPYC) take 0.2 to 0.7 ns in ResNet-50 from and to float32, and 0.1 ns
@@ -56,13 +58,13 @@ _QUANTISATION: Options = {"preset": "mixed", "smoothing": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
-    """What a study fitted to inputs.
+class StudyProvenance:
+    """Which inputs a study used, and for what.
 
     Attributes:
-        calibration: Of the ranges of layers in int8, as the provenance of builds in int8 has it.
-        source: Of the inputs to which weights were rounded.
-        runs: Number of these inputs.
+        calibration: Entry of the same name in the provenance of builds in int8.
+        source: ``samples`` or ``random`` inputs, for which weights were rounded.
+        runs: Number of runs with these inputs.
         rounded: Names of the layers whose weights were rounded.
     """
 
@@ -85,7 +87,7 @@ class StudiedNetwork:
     layers: list[StudiedLayer]
     quantised: Any
     rounded: Any
-    fits: Fits
+    provenance: StudyProvenance
 
 
 def study(exact: Any, source: SourceNetwork, out: Path) -> None:
@@ -95,14 +97,15 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     InvalidCandidate if no layer can be quantised or compared.
     """
     network, options = source.network, source.runtime_options
-    integer, provenance = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
+    integer, facts = quantised(exact, network, {**_QUANTISATION, "artefact": source.artefact})
     _keep_means(integer)
     names = [node_name(node.friendly_name) for node in quantised_layers(integer)]
     fitting = fitting_inputs(network)
     sensitive = sensitivities(source.path, names, network.macs or 0, fitting.fit[0])
     if not sensitive:
         raise InvalidCandidate("no layer of this network can be studied")
-    rounded, fitted = round_layers(exact, integer, str(options["precision"]), fitting.fit)
+    runs = fitting.fit[:_ROUNDING_RUNS]
+    rounded, fitted = round_layers(exact, integer, str(options["precision"]), runs)
     models = {"float32": exact, str(options["precision"]): rounded, "int8": integer}
     scales = _error_scales(models, source, sensitive)
     plain = {**options, "precision": "float32"}
@@ -125,9 +128,8 @@ def study(exact: Any, source: SourceNetwork, out: Path) -> None:
     save(integer, out / _QUANTISED)
     save(rounded, out / _ROUNDED)
     (out / _LAYERS).write_text(json.dumps([asdict(layer) for layer in layers]))
-    runs = min(len(fitting.fit), MOST_RUNS)
-    fits = Fits(provenance["calibration"], fitting.source, runs, fitted)
-    (out / _FITS).write_text(json.dumps(asdict(fits)))
+    provenance = StudyProvenance(facts["calibration"], fitting.source, len(runs), fitted)
+    (out / _PROVENANCE).write_text(json.dumps(asdict(provenance)))
 
 
 def _error_scales(
@@ -173,9 +175,9 @@ def read_study(folder: Path) -> StudiedNetwork:
     """The study of :func:`study`."""
     documents = json.loads((folder / _LAYERS).read_text())
     layers = [StudiedLayer(**{**each, "names": tuple(each["names"])}) for each in documents]
-    fits = Fits(**json.loads((folder / _FITS).read_text()))
+    provenance = StudyProvenance(**json.loads((folder / _PROVENANCE).read_text()))
     integer, rounded = (read_model(folder / name) for name in (_QUANTISED, _ROUNDED))
-    return StudiedNetwork(layers, integer, rounded, fits)
+    return StudiedNetwork(layers, integer, rounded, provenance)
 
 
 def layer_seconds(
