@@ -40,7 +40,7 @@ def take_up(path: Path) -> None:
         folder = generations.folder() / f"snapshot-{uuid.uuid4().hex}"
         try:
             with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="data")
+                _extract(archive, folder)
             (generation,) = folder.iterdir()
             generations.adopt(generation, index.is_own, wait_s=_WAIT_S)
         except (OSError, ValueError, tarfile.TarError, Broken) as error:
@@ -52,3 +52,23 @@ def take_up(path: Path) -> None:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     index.catch_up(wait_s=_WAIT_S, budget_s=float("inf"))
+
+
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of a snapshot below a folder.
+
+    Filters of ``tarfile`` would do, but Python has them since 3.11.4 only. Raises ValueError if a
+    member is no file or would be elsewhere.
+    """
+    for member in archive:
+        path = (folder / member.name).resolve()
+        if not path.is_relative_to(folder.resolve()) or not (member.isfile() or member.isdir()):
+            raise ValueError(f"{member.name} is no file of an index")
+        if member.isdir():
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = archive.extractfile(member)
+        assert content is not None  # noqa: S101  it is a file
+        with path.open("xb") as file:
+            shutil.copyfileobj(content, file)

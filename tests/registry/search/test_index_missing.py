@@ -3,6 +3,7 @@
 import itertools
 import shutil
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,20 @@ def test_a_snapshot_of_another_database_is_refused(data_dir: Path, tmp_path: Pat
     with pytest.raises(Unavailable):
         snapshot.save(tmp_path / "none.tar")
     assert MLModel.objects.count() == 1
+
+
+@pytest.mark.parametrize("fault", ["outside", "link"])
+def test_a_snapshot_writes_nothing_but_files_of_its_own(
+    data_dir: Path, tmp_path: Path, fault: str
+) -> None:
+    rows.mlmodel("lab/a")
+    indexed()
+    snapshot.save(tmp_path / "index.tar")
+    member = tarfile.TarInfo("../../../outside" if fault == "outside" else "link")
+    if fault == "link":
+        member.type, member.linkname = tarfile.SYMTYPE, str(tmp_path)
+    with tarfile.open(tmp_path / "index.tar", "a") as archive:
+        archive.addfile(member)
+    with pytest.raises(Invalid, match=f"{member.name} is no file of an index"):
+        snapshot.take_up(tmp_path / "index.tar")
+    assert not list(tmp_path.rglob("outside"))

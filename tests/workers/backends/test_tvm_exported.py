@@ -1,7 +1,6 @@
 """TVM reads the database that the hub exports of a search."""
 
-import io
-import tarfile
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,9 @@ def test_tvm_finds_the_fastest_schedule_in_an_exported_database(
     task = add_search(shopfloor.floor(), "conv-search")
     search = search_of(task)
     archive = tvm_database(task, search, document_of(task, search, "https://hub/w"))
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(tmp_path, filter="data")
+    file = tmp_path / "database.tar"
+    file.write_bytes(archive)
+    shutil.unpack_archive(file, tmp_path)
     database = ms.database.JSONDatabase(
         str(tmp_path / "database_workload.json"), str(tmp_path / "database_tuning_record.json")
     )
