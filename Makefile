@@ -99,29 +99,26 @@ test-sqlite: $(VENV)/.dev
 	$(PYTEST) tests client/tests $(ARGS)
 
 # SQL is written in the registry, so its tests are run once more; of the other rooms' one file for
-# each noun whose statements only they reach, and those where threads and processes meet. Left out is
-# what asserts the same on both, at length: texts that are merged, guesses at a password, who may read
-# what, costs that do not grow. From upload to build PostgreSQL is shown by tests/chaos.
+# each noun whose statements only they reach, and those where threads and processes meet.
 files = $(foreach name,$(2),$(or $(wildcard tests/$(1)/test_$(name).py),\
 	$(error tests/$(1)/test_$(name).py, which test-postgres names, does not exist)))
 but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
 ON_POSTGRES = $(wildcard tests/registry/test_*.py) \
-	$(foreach area,results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
-	$(call but,registry/discussion,merge) $(call but,registry/people,signin) \
-	$(call but,registry/repository,access_matrix many_files tree_property) \
-	$(call but,registry/storage,filesystem foldertree fsck git s3 tree) \
+	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
+	$(call but,registry/repository,tree_property) \
+	$(call but,registry/storage,filesystem foldertree git s3 tree) \
 	$(call files,registry/search,catalogue catalogue_sight digests index_concurrency \
 		names outbox summary) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
-	$(call files,hub,database files reindex storage_commands) $(call files,hub/git,clone) \
+	$(call files,hub,database files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
 	$(call files,hub/admin,pages) \
-	$(call files,hub/api,account agent agentblob assessment fuzz identifier job record target) \
+	$(call files,hub/api,access account agent agentblob assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \
-	$(call files,hub/fair,catalog measurements oai sitemap tombstone) \
-	$(call files,contract,results) \
-	$(call files,workers/device,reproduce trial_store) \
+	$(call files,hub/fair,catalog large many measurements oai sitemap tombstone) \
+	$(call files,contract,publish results) \
+	$(call files,workers/device,kinds reproduce testtensor trial_store) \
 	$(call files,workers/jobs,hub lease post webhook)
 
 test-postgres: $(VENV)/.dev

@@ -1,7 +1,7 @@
 """The bundle for a machine with a GPU, and the figures of its results."""
 
 import json
-import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,8 @@ def bundle(tmp_path: Path) -> Path:
     out = tmp_path / "hpcfair-gpu.tar"
     parts = [("README.md", b"read me"), ("wheels/numpy.whl", wheel)]
     assert gpu_bundle.write_bundle(out, parts, of="abc") == 2
-    shutil.unpack_archive(out, tmp_path / "there")
+    (tmp_path / "there").mkdir()
+    subprocess.run(["tar", "-xf", out, "-C", tmp_path / "there"], check=True)
     return tmp_path / "there" / gpu_bundle.NAME
 
 

@@ -21,8 +21,8 @@ from workers.engine.testset import make_test_set
 from workers.engine.types import Network, Options, TargetSpec
 from workers.testing.builds import python
 
-#: Seconds of runs in which a runtime that places the calling thread must be seen doing so; 30 were
-#: once too few beside the rest of the suite.
+#: Seconds of runs in which a runtime that places the calling thread must be seen doing so. With 30,
+#: one run beside the rest of the suite did not see it.
 _LONGEST_S = 120.0
 
 
