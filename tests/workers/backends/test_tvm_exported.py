@@ -28,7 +28,7 @@ def test_tvm_finds_the_fastest_schedule_in_an_exported_database(
     task = add_search(shopfloor.floor(), "conv-search")
     search = search_of(task)
     archive = tvm_database(task, search, document_of(task, search, "https://hub/w"))
-    subprocess.run(["tar", "-xf", "-", "-C", tmp_path], input=archive, check=True)
+    subprocess.run(["tar", "-xzf", "-", "-C", tmp_path], input=archive, check=True)
     database = ms.database.JSONDatabase(
         str(tmp_path / "database_workload.json"), str(tmp_path / "database_tuning_record.json")
     )
