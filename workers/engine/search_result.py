@@ -88,8 +88,8 @@ class InterimResults:
         for trial in self._state.candidates_to_confirm():
             build = self._state.build_of(trial)
             evaluation = self._evaluations.get(trial.number)
-            if build is not None and evaluation is not None and trial.tolerance not in best:
-                best[trial.tolerance] = _as_confirmed(evaluation, build)
+            if build is not None and evaluation is not None and trial.is_believed:
+                best.setdefault(trial.tolerance, _as_confirmed(evaluation, build))
         return SearchResult(
             tuple(self._state.trials),
             tuple(best.values()),

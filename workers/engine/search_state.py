@@ -24,8 +24,8 @@ class SearchState:
 
     The fastest build of each ``readable`` backend, whose kernels' code can be read, is kept.
 
-    Ratios of trials that are not believed do not count. Nor do those of trials that became doubtful
-    since (``is_doubtful`` of a trial's number); the best of these are confirmed as well.
+    Ratios of trials that are not believed, or became doubtful since (``is_doubtful`` of a trial's
+    number), do not count. The best of them are confirmed as well, because the gain may be real.
     """
 
     def __init__(
@@ -196,21 +196,18 @@ class SearchState:
             if trial.outcome == "measured"
             and trial.measurement is not None
             and trial.candidate != self._baseline
-            and trial.is_believed
-            and self._is_doubtful(trial.number) == doubtful
+            and self._counts(trial) != doubtful
         ]
         return [trial for _, _, trial in sorted(measured)]
 
     def _ratios_to_beat(self) -> dict[Tolerance, float]:
         # The baseline's ratio to itself is 1, whatever its noisy measurement says.
-        others = [
-            trial
-            for trial in self.trials
-            if trial.candidate != self._baseline
-            and trial.is_believed
-            and not self._is_doubtful(trial.number)
-        ]
+        others = [t for t in self.trials if t.candidate != self._baseline and self._counts(t)]
         return ratios_to_beat([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
+
+    def _counts(self, trial: Trial) -> bool:
+        """Whether the baseline beside the trial was at its level."""
+        return trial.is_believed and not self._is_doubtful(trial.number)
 
     def _best_stricter_ratio(self, tolerance: Tolerance) -> float:
         """The best ratio of all stricter classes and the baseline, whose ratio is 1."""

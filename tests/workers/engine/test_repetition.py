@@ -128,10 +128,20 @@ def test_a_trial_that_became_doubtful_displaces_none_and_is_confirmed_beside_the
     assert [each.number for each in state.candidates_to_confirm()] == [1, 0]
 
 
-def test_a_disturbed_trial_is_neither_confirmed_nor_learned() -> None:
-    disturbed = trial(0, replace(rounds_of(8).measurement(RULE), quality={"baseline_shift": 1.8}))
-    state = SearchState(SearchBudget(), Candidate("fake", DEFAULT), [disturbed, trial(1)])
-    assert [each.number for each in state.candidates_to_confirm()] == [1]
+def off_level_trial(number: int) -> Trial:
+    rounds = rounds_of(8)
+    rounds.set_aside(0, 1.8)
+    return trial(number, rounds.measurement(RULE))
+
+
+def test_a_trial_off_its_level_displaces_none_and_is_confirmed_beside_them() -> None:
+    trials = [off_level_trial(0), trial(1), trial(2)]
+    state = SearchState(SearchBudget(candidates_to_confirm=1), Candidate("fake", DEFAULT), trials)
+    assert [each.number for each in state.candidates_to_confirm()] == [1, 0]
+
+
+def test_a_trial_off_its_level_is_not_learned() -> None:
+    disturbed = off_level_trial(0)
     learned: list[int] = []
 
     class Learning(Strategy):
