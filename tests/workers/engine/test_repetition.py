@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 
 from hpcfair.measurement.level import MOST_REPETITIONS
-from hpcfair.measurement.types import Block, Interval, Timing
+from hpcfair.measurement.types import Block, Deviation, Interval, Timing
 from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.contention import Load
+from workers.engine.evaluation import Evaluation
 from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.numerics import OutputCheck
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.rounds import Rounds, StopRule
+from workers.engine.search_result import InterimResults, SearchResult
 from workers.engine.search_state import SearchState
 from workers.engine.strategies.base import Proposal, Strategy
 from workers.engine.trials import Measurement, Trial
@@ -138,6 +141,27 @@ def test_a_trial_off_its_level_displaces_none_and_is_confirmed_beside_them() -> 
     trials = [off_level_trial(0), trial(1), trial(2)]
     state = SearchState(SearchBudget(candidates_to_confirm=1), Candidate("fake", DEFAULT), trials)
     assert [each.number for each in state.candidates_to_confirm()] == [1, 0]
+
+
+def test_a_trial_off_its_level_is_not_shown_while_the_search_goes_on(
+    device: SimulatedDevice,
+) -> None:
+    exact, int8 = (device.build("fake", {**QUICK, "precision": p}) for p in ("float32", "int8"))
+    trials = [
+        replace(trial(0), candidate=Candidate("fake", DEFAULT), build=exact),
+        replace(off_level_trial(1), build=int8),
+        replace(trial(2), build=exact),
+    ]
+    check = OutputCheck(Deviation(0.0, 0.0, 0.0, 1.0), None, 1)
+    shown: list[SearchResult] = []
+    with EvaluationContext(a_request(), BACKENDS["fake"], device, device.clock) as context:
+        state = SearchState(SearchBudget(), context.baseline, [])
+        interim = InterimResults(context, state, shown.append)
+        for each in trials:
+            state.add(each)
+            interim.add(Evaluation(each, check))
+    assert trials[1] in state.candidates_to_confirm()
+    assert [each.trial.number for each in shown[-1].confirmed_results] == [2]
 
 
 def test_a_trial_off_its_level_is_not_learned() -> None:
