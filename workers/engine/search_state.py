@@ -196,16 +196,16 @@ class SearchState:
             if trial.outcome == "measured"
             and trial.measurement is not None
             and trial.candidate != self._baseline
-            and self._counts(trial) != doubtful
+            and self._is_on_level(trial) != doubtful
         ]
         return [trial for _, _, trial in sorted(measured)]
 
     def _ratios_to_beat(self) -> dict[Tolerance, float]:
         # The baseline's ratio to itself is 1, whatever its noisy measurement says.
-        others = [t for t in self.trials if t.candidate != self._baseline and self._counts(t)]
+        others = [t for t in self.trials if t.candidate != self._baseline and self._is_on_level(t)]
         return ratios_to_beat([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
 
-    def _counts(self, trial: Trial) -> bool:
+    def _is_on_level(self, trial: Trial) -> bool:
         """Whether the baseline beside the trial was at its level."""
         return trial.is_believed and not self._is_doubtful(trial.number)
 
