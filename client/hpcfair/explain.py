@@ -63,7 +63,7 @@ def summary(resolution: Resolution) -> str:
     if build.is_baseline:
         parts = [f"the defaults of {build.backend}"]
     elif build.ratio:
-        parts.append(f"{1 / build.ratio:.1f} times as fast as the runtime's defaults")
+        parts.append(f"{gain_text(1 / build.ratio)} times as fast as the runtime's defaults")
     if (error := _error(build)) is not None:
         limit = limits.tolerance
         stated = "" if isinstance(limit, str) else f" (limit {_share(limit)})"
@@ -108,6 +108,13 @@ def ratio_text(ratio: float | None, low: float | None, high: float | None) -> st
     return f"{ratio:.3f} of the baseline's time{interval}"
 
 
+def gain_text(gain: float) -> str:
+    """A gain as a factor: ``2.1``, ``1.25``; two digits, and three below 2."""
+    if gain >= 99.5:
+        return f"{gain:.0f}"
+    return f"{gain:.2g}" if gain >= 1.995 else f"{gain:.3g}"
+
+
 def latency_text(nanoseconds: float) -> str:
     """A latency in milliseconds; below 0.1 ms in microseconds, from 1 s on in seconds."""
     if nanoseconds < 1e5:
@@ -122,7 +129,7 @@ def looser_text(looser: LooserBuild) -> str:
     loss = loss_text(looser)
     name = f"{looser.tolerance} by {looser.backend}" if looser.backend else looser.tolerance
     return (
-        f"{name}: {looser.gain:.1f} times as fast as the runtime's defaults, "
+        f"{name}: {gain_text(looser.gain)} times as fast as the runtime's defaults, "
         f"{latency_text(looser.latency_ns)} median{f', {loss}' if loss else ''}; "
         f"{looser.arguments}"
     )

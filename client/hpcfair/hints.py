@@ -9,7 +9,7 @@ state one (``tolerance="exact"``), set ``HPCFAIR_QUIET=1``, or raise the level o
 import logging
 import os
 
-from hpcfair.explain import loss_text
+from hpcfair.explain import gain_text, loss_text
 from hpcfair.resolution import Resolution
 
 # Without a configuration of logging, warnings are printed on standard error. A Python warning
@@ -28,10 +28,11 @@ def hint_of(resolution: Resolution) -> str:
     now = 1 / build.ratio if build and build.ratio and not build.is_baseline else 1.0
     if fastest is None or fastest.gain < _WORTH * now:
         return ""
-    than = "" if now == 1.0 else f" as the runtime's defaults (this build: {now:.1f})"
+    than = "" if now == 1.0 else f" as the runtime's defaults (this build: {gain_text(now)})"
     loss = loss_text(fastest)
     return (
-        f"{resolution.name}: {fastest.tolerance} would be {fastest.gain:.1f} times as fast{than}"
+        f"{resolution.name}: {fastest.tolerance} would be "
+        f"{gain_text(fastest.gain)} times as fast{than}"
         f"{f', {loss}' if loss else ''}; {fastest.arguments}"
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
-from hpcfair.explain import latency_text, throughput_text
+from hpcfair.explain import gain_text, latency_text, throughput_text
 from hpcfair.scenarios import Execution
 from hpcfair.types import MLModelSummary
 
@@ -17,8 +17,9 @@ def fastest(hit: MLModelSummary) -> str:
         if speed.throughput_per_s is not None:
             execution = speed.execution or Execution()
             text = f"{throughput_text(speed)} on {speed.target}, {execution}"
-        is_faster = speed.gain > 1
-        return f"{text}, {speed.gain:.1f} times as fast [{speed.tolerance}]" if is_faster else text
+        if speed.gain > 1:
+            text += f", {gain_text(speed.gain)} times as fast [{speed.tolerance}]"
+        return text
     if not hit.builds:
         return ""
     target, ratio = min(hit.builds.items(), key=lambda item: item[1])

@@ -28,7 +28,7 @@ INT8 = {
 }
 FP16 = {**INT8, "tolerance": "fp16", "gain": 1.9, "deviation": {}, "accuracy": None}
 LINE = (
-    "lab/tiny: int8 would be 2.1 times as fast as the runtime's defaults (this build: 1.6), "
+    "lab/tiny: int8 would be 2.1 times as fast as the runtime's defaults (this build: 1.64), "
     "answers differ by 1.4 %, accuracy 98.6 of 98.6 %; tolerance='int8'"
 )
 
@@ -228,7 +228,7 @@ def test_a_run_says_what_ran(client: Client, resolution: dict[str, Any], tmp_pat
     result = CliRunner().invoke(cli.app, words, obj=client)
 
     assert (
-        "lab/tiny: exact by onnxruntime, 1.6 times as fast as the runtime's defaults, answers "
+        "lab/tiny: exact by onnxruntime, 1.64 times as fast as the runtime's defaults, answers "
         "differ by 3.1e-08 (limit 1 %), accuracy 97.0 %. One run"
     ) in result.stderr
 

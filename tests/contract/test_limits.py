@@ -73,8 +73,8 @@ def test_a_looser_class_is_recommended_in_one_line_and_explained_in_full(
 
     costs = "answers differ by 1.4 %, accuracy 97.0 of 98.0 %; tolerance='int8'"
     lines = [record.getMessage() for record in caplog.records if record.name == "hpcfair.hints"]
-    assert lines == [f"{scene.name}: int8 would be 2.0 times as fast, {costs}"]
-    sentence = "int8 by onnxruntime: 2.0 times as fast as the runtime's defaults, 3 ms median"
+    assert lines == [f"{scene.name}: int8 would be 2 times as fast, {costs}"]
+    sentence = "int8 by onnxruntime: 2 times as fast as the runtime's defaults, 3 ms median"
     assert f"{sentence}, {costs}" in text
 
 

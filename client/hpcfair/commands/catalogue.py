@@ -9,7 +9,7 @@ from hpcfair.client import Client
 from hpcfair.commands.files import Pulled
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say, size
-from hpcfair.explain import describe, numbers
+from hpcfair.explain import describe, gain_text, numbers
 from hpcfair.searchresults import fastest
 from hpcfair.types import MLModel, MLModelSummary
 
@@ -156,7 +156,7 @@ def _describe(client: Client, model: MLModel) -> None:
             (
                 "being confirmed",
                 [
-                    f"{target} {tolerance}: probably {gain:.2f} times as fast"
+                    f"{target} {tolerance}: probably {gain_text(gain)} times as fast"
                     for target, gains in model.probable_gains.items()
                     for tolerance, gain in gains.items()
                 ],
