@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from hpcfair.explain import gain_text
 from hpcfair.outputlimits import offered_accuracy
 from hub.pages import snippets, speedwords
 from hub.pages.buildwords import BuildWords, words_of
@@ -180,7 +179,7 @@ def _chosen(offers: Sequence[Build], tolerance: str) -> Build | None:
 
 def _best_gain(comparison: TargetComparison) -> str:
     best = comparison.best
-    return "" if best is None or best.is_baseline else f"{gain_text(1 / best.ratio)}×"
+    return "" if best is None or best.is_baseline else f"{speedwords.times(1 / best.ratio)}×"
 
 
 class _SnippetWriter:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from hpcfair.explain import gain_text
 from registry.scenarios import Scenario
 from registry.selectors.search.speeds import Speed
 from registry.tables import Build
@@ -11,9 +10,16 @@ from registry.tables import Build
 _LEAST_ERROR = 1e-4
 
 
+def times(gain: float) -> str:
+    """A gain as a factor: ``2.1``, ``1.25``; two digits, and three below 2."""
+    if gain >= 99.5:
+        return f"{gain:.0f}"
+    return f"{gain:.2g}" if gain >= 1.995 else f"{gain:.3g}"
+
+
 def speed(ratio: float) -> str:
     """A ratio of latencies to the default's: ``2.1 times as fast``."""
-    factor = gain_text(max(ratio, 1 / ratio))
+    factor = times(max(ratio, 1 / ratio))
     if factor == "1":
         return "as fast as the default"
     return f"{factor} times as {'fast' if ratio < 1 else 'slow'}"

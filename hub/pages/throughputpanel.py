@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 
-from hpcfair.explain import gain_text
 from hub.pages import snippets, speedwords
 from hub.pages.chart import Chart
 from hub.pages.chart.throughput import throughput_by_batch
@@ -147,7 +146,7 @@ def _unproved(record: Record) -> str:
         return f"{text} was {speedwords.speed(record.ratio)}"
     interval = ""
     if record.ratio_low and record.ratio_high:
-        low, high = (gain_text(1 / end) for end in (record.ratio_high, record.ratio_low))
+        low, high = (speedwords.times(1 / end) for end in (record.ratio_high, record.ratio_low))
         interval = f", 95 % interval {low} to {high} times"
     return (
         f"{text} was measured {speedwords.speed(record.ratio)}{interval}, which is inconclusive: "

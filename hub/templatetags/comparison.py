@@ -2,7 +2,7 @@
 
 from django import template
 
-from hpcfair.explain import gain_text
+from hub.pages import speedwords
 from registry.selectors.analysis.revisiondiff import Speeds
 from registry.tables import Build
 
@@ -18,7 +18,7 @@ def builds_of_row(speeds: Speeds) -> tuple[Build | None, ...]:
 @register.filter
 def change_words(ratio: float) -> str:
     """0.5 -> ``2 times as fast``; within 0.5 % ``as fast as before``."""
-    factor = gain_text(max(ratio, 1 / ratio))
+    factor = speedwords.times(max(ratio, 1 / ratio))
     if factor == "1":
         return "as fast as before"
     return f"{factor} times as {'fast' if ratio < 1 else 'slow'}"
