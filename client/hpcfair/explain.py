@@ -109,7 +109,8 @@ def ratio_text(ratio: float | None, low: float | None, high: float | None) -> st
 
 
 def gain_text(gain: float) -> str:
-    """A gain as a factor: ``2.1``, ``1.25``; two digits, and three below 2."""
+    """A gain as a factor, as the hub's pages state it: ``2.1``, ``1.25``; two digits, three below
+    2."""
     if gain >= 99.5:
         return f"{gain:.0f}"
     return f"{gain:.2g}" if gain >= 1.995 else f"{gain:.3g}"

@@ -1,7 +1,10 @@
 """Speed in words."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hpcfair.explain import gain_text
 from hub.pages import speedwords
 
 
@@ -20,6 +23,12 @@ from hub.pages import speedwords
 )
 def test_a_gain_is_a_factor(ratio: float, words: str) -> None:
     assert speedwords.speed(ratio) == words
+
+
+@given(st.floats(0.01, 1e4))
+def test_pages_and_the_client_state_the_same_factor(gain: float) -> None:
+    """The web may not import the client's module, so that each has the rule."""
+    assert speedwords.times(gain) == gain_text(gain)
 
 
 @pytest.mark.parametrize(
