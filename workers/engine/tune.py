@@ -155,6 +155,7 @@ def _strategy(
         defaults=[baseline, *(candidate for candidate in defaults if candidate != baseline)],
         # Compilers that start programs: an untried one could use up a short search.
         slow_backends=frozenset(name for name, backend in searched.items() if backend.programs),
+        seconds=request.budget.seconds,
         history=store.history(),
         experience=store.experience(),
         network=network.graph_hash,

@@ -13,7 +13,7 @@ from workers.engine.strategies import (
     backend_selection,
     make_strategy,
 )
-from workers.engine.strategies.backend_selection import SLOW_AFTER
+from workers.engine.strategies.backend_selection import COSTLY, SLOW_AFTER
 from workers.engine.strategies.learned import FROM_PORTFOLIO, Learned
 from workers.engine.strategies.novel import with_untried_option
 from workers.engine.trials import Prior
@@ -190,6 +190,24 @@ def test_a_backend_whose_trials_use_up_searches_waits_unless_it_served_this_netw
     prior = Prior(Candidate("beta", {"level": 2, "fast": True}), 0.6, "exact")
     again = searched(Learned(replace(waiting, history=[prior])), cost, 2)
     assert [trial.candidate for trial in again] == [BASELINE, prior.candidate]
+
+
+@pytest.mark.parametrize("seconds", [SLOW_AFTER + COSTLY, SLOW_AFTER + COSTLY - 1])
+def test_a_slow_backend_is_not_begun_when_little_time_is_left(seconds: float) -> None:
+    # A trial of the contract takes a second.
+    short = replace(problem([]), slow_backends=frozenset({"beta"}), seconds=seconds)
+    done = searched(Learned(short), cost, SLOW_AFTER + 1)
+    is_tried = any(trial.candidate.backend == "beta" for trial in done)
+    assert is_tried == (seconds == SLOW_AFTER + COSTLY)
+
+
+def test_the_time_of_a_slow_backend_is_that_of_other_networks_relative_to_other_backends() -> None:
+    costly = [
+        replace(each, seconds=60.0 if each.candidate.backend == "beta" else 2.0) for each in many(6)
+    ]
+    short = replace(problem(costly), slow_backends=frozenset({"beta"}), seconds=30.0)
+    done = searched(Learned(short), cost, len(EVERY))
+    assert all(trial.candidate.backend == "alpha" for trial in done)
 
 
 def test_a_slow_backend_waits_for_no_backend_that_has_nothing_left() -> None:

@@ -1,4 +1,5 @@
-"""Backends of a search that get trials: hopeless ones are closed, slow ones come later."""
+"""Backends of a search that get trials: hopeless ones are closed, slow ones come later, if the time
+suffices."""
 
 from collections import defaultdict
 from collections.abc import Sequence, Set
@@ -14,7 +15,8 @@ from workers.engine.trials import Trial
 #: this many failures without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
 #: Trials before the first one of a slow backend that was never close to the baseline, or whose
-#: trials of other networks took more than this many times as long as those of other backends.
+#: trials of other networks took more than this many times as long as those of other backends. It is
+#: also expected to take that many times as long if no other network has tried it.
 SLOW_AFTER, COSTLY = 10, 3.0
 #: Fewest networks that close a backend without an own trial, and the share of searches that try it
 #: nevertheless: compilers improve.
@@ -38,13 +40,16 @@ class BackendSelection:
         self.well_known = _tried_by_enough(peers)
         results = [result for peer in peers for result in peer.results]
         close = {r.candidate.backend for r in results if r.value < log(HOPELESS)}
-        ready = close - (_costly(problem.slow_backends, peers) - known_backends)
-        self._slow = problem.slow_backends - ready
+        self._costs = _relative_costs(problem.slow_backends, peers)
+        costly = {name for name, cost in self._costs.items() if cost > COSTLY}
+        self._slow = problem.slow_backends - (close - (costly - known_backends))
+        self._seconds = problem.seconds
         self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
 
     def closed(self, trials: Sequence[Trial], *, slow_wait: bool = True) -> frozenset[str]:
         """Backends that get no trial after ``trials`` of this search; never the baseline's.
-        ``slow_wait`` closes slow backends during the first trials."""
+        ``slow_wait`` closes slow backends during the first trials. A slow backend gets no first
+        trial either if that would probably end after the time of the search."""
         by_backend: dict[str, list[Trial]] = defaultdict(list)
         for trial in trials:
             by_backend[trial.candidate.backend].append(trial)
@@ -54,14 +59,23 @@ class BackendSelection:
             if min((t.ratio for t in own if t.ratio is not None), default=0.0) > HOPELESS
             or (len(own) >= MOST_FAILURES and all(t.ratio is None for t in own))
         }
-        waiting = self._slow if slow_wait and len(trials) < SLOW_AFTER else frozenset()
+        waits = slow_wait and len(trials) < SLOW_AFTER
+        waiting = {name for name in self._slow if waits or not self._fits(name, trials)}
         untried = (self._hopeless_elsewhere | waiting) - by_backend.keys()
         return frozenset((hopeless | untried) - self._baseline)
 
+    def _fits(self, name: str, trials: Sequence[Trial]) -> bool:
+        """Whether a trial of a slow backend would probably end within the time of the search."""
+        others = [t.duration_s for t in trials if t.candidate.backend not in self._slow]
+        if self._seconds is None or not others:
+            return True
+        left_s = self._seconds - sum(trial.duration_s for trial in trials)
+        return self._costs.get(name, COSTLY) * median(others) <= left_s
 
-def _costly(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
-    """Slow backends whose trials took more than :data:`COSTLY` times as long as those of the other
-    backends on the same networks: a single one could use up a search."""
+
+def _relative_costs(slow: Set[str], peers: Sequence[Peer]) -> dict[str, float]:
+    """Of slow backends that other networks have tried, how many times as long their trials took as
+    those of the other backends on the same networks: the median of the networks."""
     times: dict[str, list[float]] = defaultdict(list)
     for peer in peers:
         seconds: dict[str, list[float]] = defaultdict(list)
@@ -70,7 +84,7 @@ def _costly(slow: Set[str], peers: Sequence[Peer]) -> frozenset[str]:
         others = [each for name, own in seconds.items() if name not in slow for each in own]
         for name in slow & seconds.keys() if others else ():
             times[name].append(median(seconds[name]) / max(median(others), 1e-3))
-    return frozenset(name for name, own in times.items() if median(own) > COSTLY)
+    return {name: median(own) for name, own in times.items()}
 
 
 def _tried_by_enough(peers: Sequence[Peer]) -> set[str]:

@@ -43,6 +43,7 @@ class SearchProblem:
         target: Slug of the target.
         features: Of the target.
         slow_backends: Backends with long builds, which are tried after the others.
+        seconds: Time for all trials; ``None`` is unbounded.
     """
 
     spaces: Spaces
@@ -56,6 +57,7 @@ class SearchProblem:
     target: str = ""
     features: frozenset[str] = frozenset()
     slow_backends: frozenset[str] = frozenset()
+    seconds: float | None = None
 
 
 class Strategy(ABC):
