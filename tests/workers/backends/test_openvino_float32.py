@@ -157,3 +157,10 @@ def test_infinities_stay(tmp_path: Path) -> None:
     inputs[0, 0, 0, 0] = np.inf
     assert not np.isfinite(compiled(inputs)["scores"][0]).any()
     assert np.isfinite(compiled(inputs)["scores"][1:]).all()
+
+
+def test_a_network_that_has_marks_can_be_marked_again(tmp_path: Path) -> None:
+    model = classifier()
+    save_in_float32(model, {"conv"}, tmp_path / "first.xml")
+    marked = read_model(tmp_path / "first.xml")
+    assert scores(marked, {"conv", "first"}, "float32", tmp_path).shape == (3, 5)

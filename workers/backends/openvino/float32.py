@@ -10,6 +10,7 @@ import numpy as np
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.backends.openvino.convert import save
 
+_MARK = {"name": "DisablePrecisionConversion", "version": "0", "value": "dynamic:f16"}
 #: Ends the name of an operator that keeps a product apart from its bias.
 _APART = "/apart"
 #: Operators that may square.
@@ -137,6 +138,7 @@ _CONVERSIONS = {
 
 
 def _mark(path: Path, names: Collection[str]) -> None:
+    """Mark layers of a written IR, unless they are."""
     tree = ElementTree.parse(path)  # noqa: S314  written by OpenVINO just before
     for layer in tree.getroot().iter("layer"):
         if layer.get("name") not in names:
@@ -145,6 +147,6 @@ def _mark(path: Path, names: Collection[str]) -> None:
         if info is None:
             info = ElementTree.Element("rt_info")
             layer.insert(1 if layer.find("data") is not None else 0, info)
-        facts = {"name": "DisablePrecisionConversion", "version": "0", "value": "dynamic:f16"}
-        ElementTree.SubElement(info, "attribute", facts)
+        if info.find(f"attribute[@name='{_MARK['name']}']") is None:
+            ElementTree.SubElement(info, "attribute", _MARK)
     tree.write(path)

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden
+from workers.backends.openvino.amx import wrong_convolutions
 from workers.backends.openvino.layers import make_weights_constant
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
@@ -42,9 +43,10 @@ def quantize(
     float32, before an operator that rounds them.
 
     The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
-    activations. ``corrects_biases`` has NNCF correct the bias of each layer, for networks in which
-    :mod:`workers.backends.openvino.bias` cannot correct those of the last ones. Raises
-    InvalidCandidate if NNCF quantises no operator of the network.
+    activations. Convolutions that OpenVINO may compute wrongly stay as they are
+    (:mod:`workers.backends.openvino.amx`). ``corrects_biases`` has NNCF correct the bias of each
+    layer, for networks in which :mod:`workers.backends.openvino.bias` cannot correct those of the
+    last ones. Raises InvalidCandidate if NNCF quantises no operator of the network.
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)
@@ -64,6 +66,7 @@ def quantize(
             subset_size=len(inputs),
             fast_bias_correction=True,
             model_type=nncf.ModelType.TRANSFORMER if is_transformer(network) else None,
+            ignored_scope=nncf.IgnoredScope(names=wrong_convolutions(model)),
             advanced_parameters=advanced,
         )
     operators = Counter(node.get_type_name() for node in quantized.get_ops())
