@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hpcfair.isolation.limits import Limits
 from hpcfair.runtimes.quiet_openvino import ov
-from workers.backends.openvino.amx import with_right_convolutions, wrong_convolutions
+from workers.backends.openvino.amx import faulty_convolutions, with_faulty_in_float32
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.ports import Array
 from workers.engine.requests import TuningRequest
@@ -72,7 +72,7 @@ def shortened() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(
-    ("weights", "is_wrong"),
+    ("weights", "is_faulty"),
     [
         ((16, 16, 8, 8), True),
         ((16, 16, 1, 4), True),  # one row of a kernel decides
@@ -86,11 +86,11 @@ def shortened() -> onnx.ModelProto:
 )
 def test_the_rows_of_the_kernel_decide(
     weights: tuple[int, ...],
-    is_wrong: bool,  # noqa: FBT001
+    is_faulty: bool,  # noqa: FBT001
 ) -> None:
     model = convolution(weights)
-    assert wrong_convolutions(model) == (["conv"] if is_wrong else [])
-    assert (with_right_convolutions(model) is model) == (not is_wrong)
+    assert faulty_convolutions(model) == (["conv"] if is_faulty else [])
+    assert (with_faulty_in_float32(model) is model) == (not is_faulty)
 
 
 def test_so_does_an_output_of_one_column() -> None:
@@ -102,7 +102,7 @@ def test_so_does_an_output_of_one_column() -> None:
         "open height": (2, (-1, 4)),
     }
     models = {name: convolution((16, 64, 3, 3), *size) for name, size in sizes.items()}
-    wrong = {name for name, model in models.items() if wrong_convolutions(model)}
+    wrong = {name for name, model in models.items() if faulty_convolutions(model)}
     assert wrong == {"column", "open height"}
 
 

@@ -1,16 +1,17 @@
-"""Convolutions that OpenVINO computes wrongly in bfloat16 or int8 on processors with AMX.
+"""Convolutions that OpenVINO computes wrongly in bfloat16 and int8 on processors with AMX.
 
-OpenVINO 2026.4 returns unrelated values, with errors of 100 %, in two cases:
+OpenVINO 2026.4 returns unrelated values, with relative errors around 1, in two cases:
 
-- The channels of a group are less than a row of a tile (64 bytes), and a row of the kernel is a
-  multiple of it, but no single one: 16 channels and a width of 4 or 8 in bfloat16, for example.
-  The convolutions that shorten sequences in SegFormer are of this kind. Strides matter, too, in
-  ways that were not understood, so that some of these are computed rightly.
-- The output is a column: of width 1, of more than one row, with a stride along the width
-  (pytorch/pytorch#169688 has the same of oneDNN's kernels for bfloat16).
+- The channels of a group take less than a row of a tile (64 bytes), and a row of the kernel takes
+  two or more whole rows: 16 channels and a width of 4 or 8 in bfloat16, for example. SegFormer
+  shortens sequences by such convolutions. Some of them are computed correctly, depending on the
+  stride and the sizes; the exact condition is unknown.
+- The output has one column and several rows, and the stride along the width is above 1.
+  pytorch/pytorch#169688 reports the same for oneDNN's kernels in bfloat16. It is recognised only
+  where the width is fixed.
 
 They stay in float32 on all processors: a build may be opened on another machine than the one that
-made and checked it, and such convolutions are rare. Where a size is open, only the former is seen.
+made and checked it, and such convolutions are rare.
 """
 
 from pathlib import Path
@@ -26,10 +27,10 @@ _ROW, _ELEMENTS = 64, (1, 2)
 _CHANNELS = {"Convolution": 1, "GroupConvolution": 2}
 
 
-def with_right_convolutions(model: Any) -> Any:
-    """The network, with a mark that keeps its :func:`wrong_convolutions` in float32; the same
-    object if it has none."""
-    names = wrong_convolutions(model)
+def with_faulty_in_float32(model: Any) -> Any:
+    """A copy of a network (``openvino.Model``) in which :func:`faulty_convolutions` are marked to
+    compute in float32; the network itself if it has none."""
+    names = faulty_convolutions(model)
     if not names:
         return model
     with TemporaryDirectory() as scratch:
@@ -38,12 +39,12 @@ def with_right_convolutions(model: Any) -> Any:
         return read_model(path)
 
 
-def wrong_convolutions(model: Any) -> list[str]:
-    """Names of the convolutions that may be computed wrongly, in order."""
-    return [node.friendly_name for node in model.get_ordered_ops() if _is_wrong(node)]
+def faulty_convolutions(model: Any) -> list[str]:
+    """Friendly names of the convolutions that may be computed wrongly, in order of execution."""
+    return [node.friendly_name for node in model.get_ordered_ops() if _is_faulty(node)]
 
 
-def _is_wrong(node: Any) -> bool:
+def _is_faulty(node: Any) -> bool:
     kind = node.get_type_name()
     return kind in _CHANNELS and (_has_split_rows(node, _CHANNELS[kind]) or _makes_column(node))
 

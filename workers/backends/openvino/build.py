@@ -10,7 +10,7 @@ from typing import Any
 from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
 from hpcfair.runtimes.openvino_nan import keep_nan
-from workers.backends.openvino.amx import with_right_convolutions
+from workers.backends.openvino.amx import with_faulty_in_float32
 from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.backends.openvino.quantised import compress_weights, quantised
@@ -37,7 +37,7 @@ def make(network: Network, options: Options, runtime_options: Options, path: Pat
         exact = model = read_onnx(readable)
         precision = str(options["precision"])
         if precision != "float32":
-            exact = model = with_right_convolutions(exact)
+            exact = model = with_faulty_in_float32(exact)
         artefact = str(options.get("artefact", "onnx"))
         if precision == "int8":
             model, quantization = quantised(exact, network, options)

@@ -10,6 +10,7 @@ import numpy as np
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.backends.openvino.convert import save
 
+#: Attribute of an operator in an IR that keeps it in float32.
 _MARK = {"name": "DisablePrecisionConversion", "version": "0", "value": "dynamic:f16"}
 #: Ends the name of an operator that keeps a product apart from its bias.
 _APART = "/apart"

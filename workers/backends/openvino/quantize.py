@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden
-from workers.backends.openvino.amx import wrong_convolutions
+from workers.backends.openvino.amx import faulty_convolutions
 from workers.backends.openvino.layers import make_weights_constant
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
@@ -66,7 +66,7 @@ def quantize(
             subset_size=len(inputs),
             fast_bias_correction=True,
             model_type=nncf.ModelType.TRANSFORMER if is_transformer(network) else None,
-            ignored_scope=nncf.IgnoredScope(names=wrong_convolutions(model)),
+            ignored_scope=nncf.IgnoredScope(names=faulty_convolutions(model)),
             advanced_parameters=advanced,
         )
     operators = Counter(node.get_type_name() for node in quantized.get_ops())

@@ -15,8 +15,8 @@ from workers.engine.trials import Trial
 #: this many failures without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
 #: Trials before the first one of a slow backend that was never close to the baseline, or whose
-#: trials of other networks took more than this many times as long as those of other backends. It is
-#: also expected to take that many times as long if no other network has tried it.
+#: trials of other networks took more than this many times as long as those of other backends. The
+#: latter is also the estimate for a backend that no other network has tried.
 SLOW_AFTER, COSTLY = 10, 3.0
 #: Fewest networks that close a backend without an own trial, and the share of searches that try it
 #: nevertheless: compilers improve.
