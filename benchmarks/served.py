@@ -5,7 +5,8 @@ exported networks that the benchmark ``coverage`` draws. For each model TVM's sc
 searched, as by the hub in the background; then the engine searches the model with all available
 backends and the experience of the models before. The selected builds are measured again,
 interleaved with the baseline in fresh processes, and only these figures count. ``offline`` counts
-samples per second over the baseline at its best batch.
+samples per second over the baseline at its best batch, ``multi_stream`` the time of a query of
+eight samples.
 
 An interrupted run continues; ``--fresh`` starts again.
 """
@@ -26,7 +27,7 @@ from benchmarks.networks import example, network_of
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from benchmarks.searchoptions import SearchOptions
 from benchmarks.served_figures import CLASSES
-from benchmarks.served_offline import OFFLINE
+from benchmarks.served_queries import QUERIES
 from benchmarks.serving import SearchSetup, add_stored_trials, search_and_measure
 from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
@@ -44,7 +45,7 @@ QUICK = ("digits", "squeezenet", "mobilenetv2")
 #: Features with bfloat16 arithmetic: some processors, all GPUs.
 BF16 = PRECISION_OF["bf16"].features | {"cuda"}
 #: Version of stored results; increased when older ones become unreadable or incomparable.
-_RESULTS = 6
+_RESULTS = 7
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (
@@ -131,7 +132,7 @@ def _once(folder: Path, name: str, network: Network, setup: SearchSetup) -> dict
 
 def _figures(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
-    for name in (*CLASSES, OFFLINE):
+    for name in (*CLASSES, *QUERIES):
         served = [m["classes"][name] for m in models.values() if name in m["classes"]]
         if not served:
             continue

@@ -14,15 +14,15 @@ from benchmarks.networks import backends_for
 from benchmarks.report import commit, say
 from benchmarks.scheduling import stored_schedules, with_schedules
 from benchmarks.served_figures import CLASSES, best_within, speedup_of
-from benchmarks.served_offline import OFFLINE, offline_build
+from benchmarks.served_queries import query_builds
 from workers.backends.normalform import NORMALISER
 from workers.backends.openbatch import BATCH_OPENER
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.offline.device import LocalBatchDevice
 from workers.engine.ports import Backend, Device, PhaseTime, Progress, TrialStore
+from workers.engine.queries.device import LocalBatchDevice
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.engine.trial_store import JsonLinesTrialStore
@@ -151,10 +151,7 @@ def search(
     result = tune(request, setup.backends, device, store, clock=clock, progress=progress)
     progress("again", 0, None, f"{len(result.trials)} trials, {result.stop_reason}")
     served = _served(request, setup, device, clock, result)
-    offline = offline_build(
-        request, setup.backends, device, clock, progress, result, setup.budget_s
-    )
-    served |= {OFFLINE: offline} if offline is not None else {}
+    served |= query_builds(request, setup.backends, device, clock, progress, result, setup.budget_s)
     setup.remember(request.network, result.trials)
     return {
         "class": request.network.architecture_class,

@@ -22,7 +22,11 @@ from hpcfair.typingnames import Self
 Scenario = Literal["single-stream", "multi-stream", "offline", "server"]
 SCENARIOS: Final[tuple[Scenario, ...]] = get_args(Scenario)
 SINGLE_STREAM: Final = "single-stream"
+MULTI_STREAM: Final = "multi-stream"
 OFFLINE: Final = "offline"
+
+#: Samples of a query in the scenario ``multi-stream``, as in MLPerf Inference.
+MULTI_STREAM_SAMPLES: Final = 8
 
 #: Batches that are tried in the scenario ``offline``.
 BATCHES: Final = (1, 2, 4, 8, 16, 32, 64)

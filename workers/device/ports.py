@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from hpcfair.tickets import FileTicket, JobTicket
 from workers.engine.normalform import NormalForm
-from workers.engine.offline.device import LocalBatchDevice
 from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Backend, Device, EnergyCounter, PhaseTime
+from workers.engine.queries.device import LocalBatchDevice
 from workers.engine.requests import TuningRequest
 
 
@@ -79,7 +79,7 @@ class DeviceSettings:
         other: OtherMachine | None = None,
     ) -> JobDevice:
         """The engine's device for a job; arguments of
-        :class:`~workers.engine.offline.device.LocalBatchDevice`."""
+        :class:`~workers.engine.queries.device.LocalBatchDevice`."""
         if self.server is not None:
             return self.server.open(request, backends, scratch)
         return LocalBatchDevice(request, backends, scratch, counters, other)

@@ -19,9 +19,9 @@ from workers.device.pass_store import pass_portfolio
 from workers.device.ports import DeviceSettings, Hub, JobDevice
 from workers.device.profile import profile_winners
 from workers.device.publish import publish
+from workers.device.queries import publish_queries
 from workers.device.roof import keep_roofs
 from workers.device.schedule import write_schedules
-from workers.device.throughput import publish_throughput
 from workers.device.toolchain import backends_of, other_machine, versions_of
 from workers.device.trial_store import JobTrialStore
 from workers.device.usable import faults_of
@@ -103,7 +103,7 @@ def work(hub: Hub, settings: DeviceSettings, here: ThisMachine) -> dict[str, Any
             # A repetition publishes no baseline.
             winners = profiled_results(result)[0 if repeated is None else 1 :]
             profile_winners(hub, device, result.tests, winners, folder)
-            return publish_throughput(hub, here, search, key, backends, device, result, summary)
+            return publish_queries(hub, here, search, key, backends, device, result, summary)
 
 
 def _write_notes(hub: Hub, device: JobDevice, result: SearchResult) -> None:

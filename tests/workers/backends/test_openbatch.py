@@ -16,7 +16,7 @@ from workers.backends.openbatch import BATCH_OPENER
 from workers.backends.openbatch.graph import BatchRewriter
 from workers.backends.openbatch.opener import open_batch, require_equal
 from workers.engine.errors import CandidateFailed, InvalidCandidate
-from workers.engine.offline.device import LocalBatchDevice
+from workers.engine.queries.device import LocalBatchDevice
 from workers.engine.requests import TuningRequest
 from workers.engine.types import Network, TensorSpec
 from workers.testing.backend_contract import this_target

@@ -1,13 +1,13 @@
-"""A search without a throughput states why, in its result and in its log."""
+"""A search that measures no queries states why, in its result and in its log."""
 
 from typing import Any, cast
 
 import pytest
 
 from tests.workers.tickets import make_ticket
-from workers.device import throughput
+from workers.device import queries
 from workers.engine.errors import InfrastructureFailed
-from workers.engine.offline.errors import NotMeasured
+from workers.engine.queries.errors import NotMeasured
 
 SUMMARY = {"summary": "exact 1.2x"}
 
@@ -28,38 +28,51 @@ class Log:
 
 def published(hub: Log) -> dict[str, Any]:
     nothing = cast("Any", None)
-    return throughput.publish_throughput(
+    return queries.publish_queries(
         cast("Any", hub), nothing, nothing, "", {}, nothing, nothing, SUMMARY
     )
 
 
 @pytest.mark.parametrize(
-    ("error", "reason", "budget_s"),
+    ("error", "reason", "budget_s", "half_s"),
     [
-        (NotMeasured("40 s do not suffice", 79.2), "40 s do not suffice", 80.0),
-        (NotMeasured("one sample at a time"), "one sample at a time", None),
-        (InfrastructureFailed("it broke " * 100), ("it broke " * 100)[:400], 40.0),
+        # Of a search, half of the time is for multi-stream.
+        (NotMeasured("40 s do not suffice", 79.2), "40 s do not suffice", 80.0, 159.0),
+        (NotMeasured("one sample at a time"), "one sample at a time", None, None),
+        (InfrastructureFailed("it broke " * 100), ("it broke " * 100)[:400], 40.0, 40.0),
     ],
 )
 def test_the_reason_and_the_next_step_are_recorded(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, budget_s: float | None
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    reason: str,
+    budget_s: float | None,
+    half_s: float | None,
 ) -> None:
-    def measure_offline(*_: Any, **__: Any) -> None:
+    def measure_queries(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(throughput, "measure_offline", measure_offline)
+    monkeypatch.setattr(queries, "measure_queries", measure_queries)
     hub = Log()
-    stated = {"reason": reason, "budget_s": budget_s}
-    assert published(hub) == SUMMARY | {"offline_unmeasured": stated}
-    (note,) = hub.notes
-    assert reason in note
-    assert (f"hpcfair tune --budget {budget_s:.0f}s" in note) if budget_s else "tune" not in note
+    assert published(hub) == SUMMARY | {
+        "offline_unmeasured": {"reason": reason, "budget_s": budget_s},
+        "multi_stream_unmeasured": {"reason": reason, "budget_s": half_s},
+    }
+    for scenario, needed_s, note in zip(
+        ("offline", "multi-stream"), (budget_s, half_s), hub.notes, strict=True
+    ):
+        assert f"{scenario}: {reason}" in note
+        command = f"hpcfair tune --budget {needed_s:.0f}s" if needed_s else ""
+        assert ("tune" in note) == bool(command)
+        assert command in note
 
 
 def test_a_brief_search_states_how_long_one_must_be() -> None:
     hub = Log(budget_s=12.0)
-    stated = published(hub)["offline_unmeasured"]
-    assert stated["budget_s"] == throughput.THROUGHPUT_FROM_S
+    result = published(hub)
+    stated = result["offline_unmeasured"]
+    assert stated == result["multi_stream_unmeasured"]
+    assert stated["budget_s"] == queries.QUERIES_FROM_S
     assert "12 s" in stated["reason"]
     assert len(hub.notes) == 1
 

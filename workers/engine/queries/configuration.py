@@ -1,4 +1,4 @@
-"""Measures a candidate of high throughput in rounds with the baseline, in fresh processes."""
+"""Measures a candidate of fast queries in rounds with the baseline, in fresh processes."""
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -7,16 +7,16 @@ from typing import Any
 from hpcfair.measurement.rounds import round_seconds
 from hpcfair.measurement.types import Side
 from hpcfair.precisions import Tolerance
-from hpcfair.scenarios import OFFLINE, Execution
+from hpcfair.scenarios import Execution
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import PairMeasurement
 from workers.engine.numerics import OutputCheck
-from workers.engine.offline.ports import QuerySession
-from workers.engine.offline.rows import QueryRows
-from workers.engine.offline.subjects import Variant
-from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
+from workers.engine.queries.ports import QuerySession
+from workers.engine.queries.rows import QueryRows
+from workers.engine.queries.subjects import Variant
+from workers.engine.queries.sweep import BatchSweep, ThroughputPoint
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.types import SampleQuery
 
@@ -31,7 +31,7 @@ _WARMUP_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineConfiguration:
+class QueryConfiguration:
     """A way to open a build, with its best point and all points that were measured.
 
     Attributes:
@@ -55,7 +55,7 @@ class OfflineConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineMeasurement:
+class QueryMeasurement:
     """A configuration's result: the configuration is that of ``confirmed.trial``."""
 
     confirmed: ConfirmedResult
@@ -71,8 +71,8 @@ def least_seconds(
     context: EvaluationContext,
     rows: QueryRows,
     sweep: BatchSweep,
-    baseline: OfflineConfiguration,
-    configuration: OfflineConfiguration,
+    baseline: QueryConfiguration,
+    configuration: QueryConfiguration,
 ) -> float:
     """Estimate of the least time that :func:`measure_configuration` takes.
 
@@ -92,10 +92,10 @@ def measure_configuration(
     context: EvaluationContext,
     rows: QueryRows,
     sweep: BatchSweep,
-    baseline: OfflineConfiguration,
-    configuration: OfflineConfiguration,
+    baseline: QueryConfiguration,
+    configuration: QueryConfiguration,
     seconds: float,
-) -> OfflineMeasurement:
+) -> QueryMeasurement:
     """Measure a configuration against the baseline at its best batch, on equal queries.
 
     The duration of the first processes alone decides how many follow within ``seconds``, never
@@ -136,21 +136,21 @@ def measure_configuration(
             pair.measure(replace(rule, most_seconds=left_s / max(1, _FEWEST_PROCESSES - process)))
     assert checked is not None  # noqa: S101  the first process has set it
     measured = rounds.measurement(rule)
-    protocol = {**measured.protocol, **_protocol(baseline, configuration, samples)}
+    protocol = {**measured.protocol, **_protocol(sweep, baseline, configuration, samples)}
     trial = replace(
         configuration.variant.trial,
         candidate=configuration.variant.candidate(ours.batch),
-        proposed_by=OFFLINE,
+        proposed_by=sweep.scenario,
         build=configuration.variant.build,
     )
     confirmed = ConfirmedResult(
         trial, configuration.variant.build, replace(measured, protocol=protocol), checked
     )
-    return OfflineMeasurement(confirmed, configuration.execution)
+    return QueryMeasurement(confirmed, configuration.execution)
 
 
 def _samples(
-    sweep: BatchSweep, baseline: OfflineConfiguration, configuration: OfflineConfiguration
+    sweep: BatchSweep, baseline: QueryConfiguration, configuration: QueryConfiguration
 ) -> int:
     """Samples of a query of both sides."""
     ours, theirs = configuration.point, baseline.point
@@ -158,13 +158,16 @@ def _samples(
 
 
 def _protocol(
-    baseline: OfflineConfiguration, configuration: OfflineConfiguration, samples: int
+    sweep: BatchSweep,
+    baseline: QueryConfiguration,
+    configuration: QueryConfiguration,
+    samples: int,
 ) -> dict[str, Any]:
     """Members of ``protocol`` of ``hpcfair.bench/1``."""
     ours, theirs = configuration.point, baseline.point
     own = () if configuration is baseline else configuration.points
     return {
-        "scenario": OFFLINE,
+        "scenario": sweep.scenario,
         "samples_per_run": samples,
         "batch": {"baseline": theirs.batch, "candidate": ours.batch},
         "streams": {"baseline": theirs.streams, "candidate": ours.streams},
@@ -187,7 +190,7 @@ def _check(
 def _open(
     context: EvaluationContext,
     rows: QueryRows,
-    configuration: OfflineConfiguration,
+    configuration: QueryConfiguration,
     role: str,
     stack: ExitStack,
 ) -> QuerySession:
@@ -200,7 +203,7 @@ def _open(
 def _open_baseline(
     context: EvaluationContext,
     rows: QueryRows,
-    baseline: OfflineConfiguration,
+    baseline: QueryConfiguration,
     query: SampleQuery,
     stack: ExitStack,
 ) -> QuerySession:

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from hpcfair.measurement.types import Side
-from hpcfair.scenarios import BATCHES
+from hpcfair.scenarios import BATCHES, MULTI_STREAM, MULTI_STREAM_SAMPLES, Scenario
 from workers.engine.clock import Clock
-from workers.engine.offline.ports import QuerySession
+from workers.engine.queries.ports import QuerySession
 from workers.engine.types import SampleQuery
 
-#: Least duration of a query: neither a timer tick must decide it, nor the time in which streams
-#: begin and end.
+#: Least duration of what is timed: neither a timer tick must decide it, nor the time in which
+#: streams begin and end. Of a query, or of several short ones if their size is fixed.
 _LEAST_S = 0.05
 #: Runs of a point, the first of them untimed.
 _FIRST_RUNS = 2
 #: Runs of a point after these, as long as they take no more than this.
 _MORE_RUNS, _MORE_S = 2, 0.5
+#: Most runs of a short query whose size is fixed.
+_MOST_RUNS = 200
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
 #: for the first four shapes.
 _COARSE = (1, 8, 32)
@@ -48,10 +50,16 @@ class ThroughputPoint:
         return asdict(self)
 
 
+def samples_of_query(scenario: Scenario) -> int | None:
+    """Samples of a query; ``None`` if it has as many as last long enough to be timed."""
+    return MULTI_STREAM_SAMPLES if scenario == MULTI_STREAM else None
+
+
 class BatchSweep:
     """Measures points.
 
     Args:
+        scenario: What queries are like. ``multi-stream`` fixes their size.
         largest_batch: Most samples of a batch.
         largest_query: Most samples of a query, in spite of its least duration.
         sample_s: Rough duration of one sample.
@@ -63,6 +71,7 @@ class BatchSweep:
     def __init__(
         self,
         clock: Clock,
+        scenario: Scenario,
         largest_batch: int,
         largest_query: int,
         sample_s: float,
@@ -75,6 +84,10 @@ class BatchSweep:
         self._largest_query = largest_query
         self._sample_s = sample_s
         self._by_row = by_row
+        self.scenario = scenario
+        self._query_samples = samples_of_query(scenario)
+        if self._query_samples is not None:
+            largest_batch = min(largest_batch, self._query_samples)
         self.batches = [each for each in BATCHES if each <= largest_batch and (by_row or each == 1)]
 
     def of_baseline(
@@ -115,10 +128,10 @@ class BatchSweep:
         rivals = {point.batch: point.throughput_per_s for point in baseline}
         (first, *_) = baseline
         points: list[ThroughputPoint] = []
-        batches = self.batches if is_open else _SINGLE
+        batches = self._batches_of(streams) if is_open else _SINGLE
         if self._point_s(streams, [first]) > deadline - self._clock.monotonic():
             return []
-        for batch in (each for each in _COARSE if each in batches):
+        for batch in self._coarse(batches):
             if points and not self._fits(batch * streams, points, deadline):
                 break
             points.append(self._point(session, "candidate", batch, streams, points))
@@ -133,8 +146,10 @@ class BatchSweep:
         return points
 
     def samples(self, *units: int, per_s: float) -> int:
-        """Samples of a query that consists of whole units and lasts long enough at a throughput of
-        ``per_s``."""
+        """Samples of a query: of the scenario, or else of one that consists of whole units and
+        lasts long enough at a throughput of ``per_s``."""
+        if self._query_samples is not None:
+            return self._query_samples
         unit = lcm(*units)
         least = min(self._largest_query, ceil(_LEAST_S * per_s))
         return unit * max(1, ceil(least / unit))
@@ -142,6 +157,19 @@ class BatchSweep:
     def query(self, samples: int, batch: int, streams: int) -> SampleQuery:
         """A query of this network."""
         return SampleQuery(samples, batch, streams, self._by_row)
+
+    def _batches_of(self, streams: int) -> list[int]:
+        """Batches that leave no stream without one, if queries are of a fixed size."""
+        most = self._query_samples
+        return [
+            each for each in self.batches if most is None or each == 1 or each * streams < 2 * most
+        ]
+
+    def _coarse(self, batches: Sequence[int]) -> list[int]:
+        """Those of ``batches`` that are measured at first."""
+        if self._query_samples is None:
+            return [each for each in batches if each in _COARSE]
+        return sorted({batches[0], batches[-1]})
 
     def _fits(self, unit: int, before: Sequence[ThroughputPoint], deadline: float) -> bool:
         """Whether a further point with queries of ``unit`` samples, or a multiple, is affordable
@@ -169,8 +197,11 @@ class BatchSweep:
         samples = self.samples(batch * streams, per_s=per_s)
         session.query(self.query(samples, batch, streams))
         runs_ns = list(session.time(1, 1).samples_ns)
-        if runs_ns[0] * _MORE_RUNS <= _MORE_S * 1e9:
-            runs_ns += session.time(_MORE_RUNS, 0).samples_ns
+        more = _MORE_RUNS
+        if self._query_samples is not None:
+            more = max(more, min(_MOST_RUNS, ceil(_LEAST_S * 1e9 / max(1, runs_ns[0]))))
+        if runs_ns[0] * more <= _MORE_S * 1e9:
+            runs_ns += session.time(more, 0).samples_ns
         return ThroughputPoint(side, batch, streams, 1e9 * samples / float(np.median(runs_ns)))
 
 

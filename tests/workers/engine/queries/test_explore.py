@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from hpcfair.scenarios import MULTI_STREAM, OFFLINE, Scenario
 from tests.workers.engine.cast import NETWORK, TARGET
 from tests.workers.engine.searching import a_request
-from workers.engine.offline.configuration import OfflineConfiguration, OfflineMeasurement
-from workers.engine.offline.errors import NotMeasured
-from workers.engine.offline.explore import OfflineResult, measure_offline
-from workers.engine.offline.screening import fastest_of
-from workers.engine.offline.subjects import Variant, subjects_of, variants_of
-from workers.engine.offline.sweep import ThroughputPoint
 from workers.engine.ports import Backend, PhaseTime
+from workers.engine.queries.configuration import QueryConfiguration, QueryMeasurement
+from workers.engine.queries.errors import NotMeasured
+from workers.engine.queries.explore import QueryResult, measure_queries
+from workers.engine.queries.screening import fastest_of
+from workers.engine.queries.subjects import Variant, subjects_of, variants_of
+from workers.engine.queries.sweep import ThroughputPoint
 from workers.engine.search_result import SearchResult
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.trials import Trial
@@ -48,7 +49,12 @@ def result(device: QueryDevice) -> SearchResult:
     return tune(REQUEST, BACKENDS, device, MemoryTrialStore(), clock=device.clock)
 
 
-def measured(device: QueryDevice, result: SearchResult, seconds: float) -> OfflineResult:
+def measured(
+    device: QueryDevice,
+    result: SearchResult,
+    seconds: float,
+    scenario: Scenario = OFFLINE,
+) -> QueryResult:
     def progress(
         phase: str,
         done: int,
@@ -58,8 +64,8 @@ def measured(device: QueryDevice, result: SearchResult, seconds: float) -> Offli
     ) -> None:
         device.is_measuring = message.startswith("measuring")
 
-    return measure_offline(
-        REQUEST, BACKENDS, device, result, seconds, clock=device.clock, progress=progress
+    return measure_queries(
+        REQUEST, BACKENDS, device, result, scenario, seconds, clock=device.clock, progress=progress
     )
 
 
@@ -68,6 +74,7 @@ def test_streams_are_proved_where_they_are_faster(
 ) -> None:
     offline = measured(device, result, 60.0)
     exact = offline.configurations[0]
+    assert exact.confirmed.measurement.protocol["scenario"] == OFFLINE
     assert exact.execution.streams == "cores"
     assert exact.confirmed.measurement.verdict == "faster"
     assert 1 / exact.confirmed.measurement.ratio.value == pytest.approx(1.5, rel=0.05)
@@ -76,6 +83,22 @@ def test_streams_are_proved_where_they_are_faster(
     assert options["hint"] == "throughput"
     assert "threads" not in options
     assert offline.baseline.confirmed.measurement.verdict != "faster"
+
+
+def test_queries_of_eight_samples_are_a_scenario_of_their_own(
+    device: QueryDevice, result: SearchResult
+) -> None:
+    several = measured(device, result, 60.0, MULTI_STREAM)
+    exact = several.configurations[0]
+    assert exact.execution.streams == "cores"
+    assert exact.confirmed.measurement.verdict == "faster"
+    for each in (several.baseline, exact):
+        protocol = each.confirmed.measurement.protocol
+        assert (protocol["scenario"], protocol["samples_per_run"]) == (MULTI_STREAM, 8)
+        # The query of either side has eight samples.
+        assert each.confirmed.measurement.baseline_p50_ns == pytest.approx(8e6, rel=0.05)
+    with pytest.raises(NotMeasured, match="do not suffice"):
+        measured(device, result, 0.1, MULTI_STREAM)
 
 
 def test_after_a_build_that_fails_the_next_is_measured(
@@ -136,7 +159,7 @@ def test_the_time_is_kept_to_however_long_queries_and_compilation_take(
     device.factors = {"int8": 2.0}
     device.open_s = open_s
     started_s = device.clock.monotonic()
-    configurations: tuple[OfflineMeasurement, ...] = ()
+    configurations: tuple[QueryMeasurement, ...] = ()
     with suppress(NotMeasured):
         configurations = measured(device, result, seconds).configurations
     if seconds >= 300 * sample_s + 35 * open_s:
@@ -196,11 +219,11 @@ def test_a_build_is_opened_for_streams_first() -> None:
 
 
 def test_the_fastest_are_those_that_a_screening_cannot_tell_apart() -> None:
-    def configuration(per_s: float, tolerance: str) -> OfflineConfiguration:
+    def configuration(per_s: float, tolerance: str) -> QueryConfiguration:
         build = BuildResult("measured", tolerance=tolerance)  # type: ignore[arg-type]
         trial = Trial(0, Candidate("fake", {"speed": per_s}), "test", "measured", 1.0, build)
         point = ThroughputPoint("candidate", 1, 2, per_s)
-        return OfflineConfiguration(Variant(trial, build, "cores"), point, (point,))
+        return QueryConfiguration(Variant(trial, build, "cores"), point, (point,))
 
     exact = [configuration(per_s, "exact") for per_s in (2.0, 1.9, 1.8, 1.2)]
     int8 = [configuration(per_s, "int8") for per_s in (2.03, 5.0, 4.0)]

@@ -8,14 +8,14 @@ from itertools import islice
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import CandidateFailed
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.offline.configuration import OfflineConfiguration
-from workers.engine.offline.errors import NotMeasured
-from workers.engine.offline.ports import QuerySession
-from workers.engine.offline.rows import QueryRows
-from workers.engine.offline.subjects import Subject, Variant, variants_of
-from workers.engine.offline.sweep import BatchSweep, chosen
 from workers.engine.openbatch import OPEN_BATCH
 from workers.engine.ports import Backend
+from workers.engine.queries.configuration import QueryConfiguration
+from workers.engine.queries.errors import NotMeasured
+from workers.engine.queries.ports import QuerySession
+from workers.engine.queries.rows import QueryRows
+from workers.engine.queries.subjects import Subject, Variant, variants_of
+from workers.engine.queries.sweep import BatchSweep, chosen
 from workers.engine.types import BuildResult
 
 #: Least gain of a configuration over the defaults and over those of stricter classes.
@@ -53,7 +53,7 @@ class Screening:
         self._cores = context.request.target.cores
         self.left_out = 0
 
-    def baseline(self, defaults: Subject, seconds: float) -> OfflineConfiguration:
+    def baseline(self, defaults: Subject, seconds: float) -> QueryConfiguration:
         """The defaults at the best of the batches that can be measured in ``seconds``. Raises
         CandidateFailed."""
         own, clock = Variant(defaults.trial, self._context.baseline_build, "one"), self._clock
@@ -64,21 +64,21 @@ class Screening:
             points = self._sweep.of_baseline(
                 session, opened_s + seconds, is_open=self._rows.is_open
             )
-        return OfflineConfiguration(own, chosen(points), tuple(points), opened_s - started_s)
+        return QueryConfiguration(own, chosen(points), tuple(points), opened_s - started_s)
 
     def configurations(
         self,
         subjects: Sequence[Subject],
-        baseline: OfflineConfiguration,
+        baseline: QueryConfiguration,
         deadline_of: Deadline,
-    ) -> list[OfflineConfiguration]:
+    ) -> list[QueryConfiguration]:
         """The best points of all variants that there is time for; ``subjects`` begin with the
         defaults.
 
         The first variant of the first build of each class precedes all others, so that no class
         stays without a configuration where stricter ones need the time.
         """
-        screened: list[OfflineConfiguration] = []
+        screened: list[QueryConfiguration] = []
         names = {baseline.variant.candidate(1).sha256}
         leading = [(subject, 1) for subject in _first_of_each_class(subjects)]
         for subject, most in [*leading, *((subject, None) for subject in subjects)]:
@@ -98,8 +98,8 @@ class Screening:
         return screened
 
     def _screened(
-        self, variant: Variant, baseline: OfflineConfiguration, deadline: float
-    ) -> list[OfflineConfiguration]:
+        self, variant: Variant, baseline: QueryConfiguration, deadline: float
+    ) -> list[QueryConfiguration]:
         """The configuration of a variant; none if there is no time for it."""
         count = self._cores if variant.streams == "cores" else 1
         started_s = self._clock.monotonic()
@@ -116,7 +116,7 @@ class Screening:
             self.left_out += 1
             return []
         best = chosen(points)
-        return [OfflineConfiguration(variant, best, tuple(points), opened_s - started_s)]
+        return [QueryConfiguration(variant, best, tuple(points), opened_s - started_s)]
 
     def _variants(self, subject: Subject, deadline_of: Deadline) -> Iterator[Variant]:
         trial, clock = subject.trial, self._clock
@@ -168,8 +168,8 @@ def _first_of_each_class(subjects: Sequence[Subject]) -> list[Subject]:
 
 
 def fastest_of(
-    configurations: Sequence[OfflineConfiguration], tolerance: Tolerance, baseline: float
-) -> list[OfflineConfiguration]:
+    configurations: Sequence[QueryConfiguration], tolerance: Tolerance, baseline: float
+) -> list[QueryConfiguration]:
     """The fastest configurations of a class, best first: none if the defaults or a stricter class
     are practically as fast, several if a screening cannot tell them apart."""
     stricter = TOLERANCES[: TOLERANCES.index(tolerance)]

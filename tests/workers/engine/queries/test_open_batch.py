@@ -6,12 +6,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hpcfair.scenarios import OFFLINE
 from tests.workers.backends.test_openbatch import RNG, network
 from workers.backends import registry
 from workers.backends.openbatch import BATCH_OPENER
-from workers.engine.offline import configuration, sweep
-from workers.engine.offline.device import LocalBatchDevice
-from workers.engine.offline.explore import measure_offline
+from workers.engine.queries import configuration, sweep
+from workers.engine.queries.device import LocalBatchDevice
+from workers.engine.queries.explore import measure_queries
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import tune
@@ -50,7 +51,9 @@ def test_a_network_of_one_row_is_computed_in_batches(
     with LocalBatchDevice(request, backends, tmp_path / "scratch") as device:
         result = tune(request, backends, device, MemoryTrialStore())
         # Time does not advance: on a busy machine the screening ended before the open batch.
-        offline = measure_offline(request, backends, device, result, 8.0, clock=VirtualClock())
+        offline = measure_queries(
+            request, backends, device, result, OFFLINE, 8.0, clock=VirtualClock()
+        )
     assert offline.baseline.execution.batch == 1
     (exact,) = offline.configurations
     assert exact.execution.batch > 1

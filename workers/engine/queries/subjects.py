@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from hpcfair.precisions import TOLERANCES
 from hpcfair.scenarios import Execution, Streams
-from workers.engine.offline.ports import OpenedBatch, ParallelBackend
 from workers.engine.openbatch import OPEN_BATCH
 from workers.engine.ports import Backend, Builder
+from workers.engine.queries.ports import OpenedBatch, ParallelBackend
 from workers.engine.search_result import SearchResult
 from workers.engine.trials import Trial
 from workers.engine.types import BuildResult, Candidate, TargetSpec

@@ -1,8 +1,8 @@
-"""Errors of measurements of the throughput."""
+"""Errors of measurements of queries."""
 
 
 class NotMeasured(Exception):
-    """The throughput is not measured; the message says why.
+    """A scenario of queries is not measured; the message says why.
 
     Attributes:
         needed_s: Seconds of the measurement that may suffice; ``None`` if no time does.

@@ -1,4 +1,4 @@
-"""Finds the configurations of the highest throughput, after a search for the lowest latency.
+"""Finds the configurations that answer queries soonest, after a search for the lowest latency.
 
 ::
 
@@ -18,29 +18,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hpcfair.precisions import TOLERANCES, Tolerance
+from hpcfair.scenarios import Scenario
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.offline.configuration import (
-    OfflineConfiguration,
-    OfflineMeasurement,
+from workers.engine.ports import Backend, Device, PhaseTime, Progress, no_progress
+from workers.engine.queries.configuration import (
+    QueryConfiguration,
+    QueryMeasurement,
     least_queries_s,
     least_seconds,
     measure_configuration,
 )
-from workers.engine.offline.errors import NotMeasured
-from workers.engine.offline.ports import BatchOpeningDevice, OpenedBatch
-from workers.engine.offline.rows import QueryRows, rows_of, single_rows, whole_input
-from workers.engine.offline.screening import Screening, fastest_of
-from workers.engine.offline.subjects import Subject, subjects_of, with_open_batch
-from workers.engine.offline.sweep import BatchSweep
-from workers.engine.ports import Backend, Device, PhaseTime, Progress, no_progress
+from workers.engine.queries.errors import NotMeasured
+from workers.engine.queries.ports import BatchOpeningDevice, OpenedBatch
+from workers.engine.queries.rows import QueryRows, rows_of, single_rows, whole_input
+from workers.engine.queries.screening import Screening, fastest_of
+from workers.engine.queries.subjects import Subject, subjects_of, with_open_batch
+from workers.engine.queries.sweep import BatchSweep, samples_of_query
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 
-#: Time that the throughput gets after a search, in relation to the time of the search.
-OFFLINE_SHARE = 1.0
-#: Share of this time after which the screening ends: of the baseline's batches, of exact builds,
+#: Share of the time after which the screening ends: of the baseline's batches, of exact builds,
 #: and of all.
 _BASELINE_SCREENED, _EXACT_SCREENED, _SCREENED = 0.15, 0.35, 0.5
 #: Share of the time left that the rounds of a class get, unless it is the last one.
@@ -50,8 +49,8 @@ _LEAST_SIDES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineResult:
-    """The throughput of a network's builds.
+class QueryResult:
+    """The queries of a scenario with a network's builds.
 
     Attributes:
         baseline: The defaults at their best batch, measured against themselves.
@@ -59,25 +58,27 @@ class OfflineResult:
         rows: Samples of the queries.
     """
 
-    baseline: OfflineMeasurement
-    configurations: tuple[OfflineMeasurement, ...]
+    baseline: QueryMeasurement
+    configurations: tuple[QueryMeasurement, ...]
     rows: QueryRows
 
 
-def measure_offline(
+def measure_queries(
     request: TuningRequest,
     backends: Mapping[str, Backend],
     device: Device,
     result: SearchResult,
+    scenario: Scenario,
     seconds: float,
     *,
     clock: Clock | None = None,
     progress: Progress = no_progress,
-) -> OfflineResult:
-    """Measure the throughput of the builds of a search.
+) -> QueryResult:
+    """Measure queries with the builds of a search.
 
     Args:
         device: Must be open; holds the builds of ``result``.
+        scenario: ``multi-stream`` or ``offline``.
         seconds: Budget, without the time to start.
 
     Raises:
@@ -89,32 +90,44 @@ def measure_offline(
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     sample_s = result.baseline.measurement.candidate_p50_ns / 1e9
-    rounds_s = _LEAST_SIDES * least_queries_s(sample_s)
+    rounds_s = _LEAST_SIDES * least_queries_s(sample_s * (samples_of_query(scenario) or 1))
     if rounds_s > seconds:
         reason = f"with {sample_s:.2g} s a sample, {seconds:.0f} s do not suffice to prove a gain"
         raise NotMeasured(reason, rounds_s / (1 - _SCREENED))
-    progress("offline", 0, None, "running the reference")
+    progress(scenario, 0, None, "running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
         subjects = subjects_of(result, backends)
         rows = rows_of(request.network, context.tests, context.reference)
-        if rows is None and (opened := _opened_batch(device, progress)) is not None:
+        if rows is None and (opened := _opened_batch(device, scenario, progress)) is not None:
             rows = single_rows(context.tests, context.reference)
             if rows is not None:
                 subjects = with_open_batch(subjects, opened, backends, request.target)
         rows = rows or whole_input(context.tests)
-        explorer = _Explorer(context, backends, rows, sample_s, seconds, progress)
-        return explorer.explore(subjects)
+        if request.target.cores == 1 and not rows.by_row:
+            raise NotMeasured("the network takes no batches, and one core has no use of streams")
+        sweep = BatchSweep(
+            clock,
+            scenario,
+            rows.largest_batch,
+            rows.largest_query,
+            sample_s,
+            by_row=rows.by_row,
+            is_affordable=lambda query_s: (
+                _LEAST_SIDES * least_queries_s(query_s) <= (1 - _SCREENED) * seconds
+            ),
+        )
+        return _Explorer(context, backends, rows, sweep, seconds, progress).explore(subjects)
 
 
-def _opened_batch(device: Device, progress: Progress) -> OpenedBatch | None:
+def _opened_batch(device: Device, scenario: Scenario, progress: Progress) -> OpenedBatch | None:
     """The network with an open batch; ``None``, with the reason in the progress, if it has none."""
     if not isinstance(device, BatchOpeningDevice):
         return None
-    progress("offline", 0, None, "opening the batch")
+    progress(scenario, 0, None, "opening the batch")
     try:
         return device.open_batch()
     except CandidateFailed as failure:
-        progress("offline", 0, None, f"the batch stays fixed: {failure}")
+        progress(scenario, 0, None, f"the batch stays fixed: {failure}")
         return None
 
 
@@ -126,30 +139,19 @@ class _Explorer:
         context: EvaluationContext,
         backends: Mapping[str, Backend],
         rows: QueryRows,
-        sample_s: float,
+        sweep: BatchSweep,
         seconds: float,
         progress: Progress,
     ) -> None:
         self._context = context
         self._backends = backends
-        self._rows = rows
+        self._rows, self._sweep = rows, sweep
         self._seconds, self._reserved_s = seconds, 0.0
         self._progress = progress
         self._started_s = context.clock.monotonic()
-        rounds_s = (1 - _SCREENED) * seconds
-        self._sweep = BatchSweep(
-            context.clock,
-            rows.largest_batch,
-            rows.largest_query,
-            sample_s,
-            by_row=rows.by_row,
-            is_affordable=lambda query_s: _LEAST_SIDES * least_queries_s(query_s) <= rounds_s,
-        )
-        if context.request.target.cores == 1 and not rows.by_row:
-            raise NotMeasured("the network takes no batches, and one core has no use of streams")
 
-    def explore(self, subjects: Sequence[Subject]) -> OfflineResult:
-        """See :func:`measure_offline`."""
+    def explore(self, subjects: Sequence[Subject]) -> QueryResult:
+        """See :func:`measure_queries`."""
         self._context.close()
         screening = Screening(self._context, self._backends, self._rows, self._sweep, self._report)
         try:
@@ -162,7 +164,7 @@ class _Explorer:
         defaults_per_s = baseline.point.throughput_per_s
         by_class = [fastest_of(screened, each, defaults_per_s) for each in TOLERANCES]
         by_class = [fastest for fastest in by_class if fastest]
-        measurements: list[OfflineMeasurement] = []
+        measurements: list[QueryMeasurement] = []
         refused = 0 if screened else screening.left_out
         for number, fastest in enumerate(by_class, 1):
             left_s = self._left_s - again_s
@@ -182,24 +184,22 @@ class _Explorer:
         again = self._measured(baseline, baseline, len(by_class) + 1, again_s)
         if again is None:
             raise NotMeasured("the defaults give other outputs in batches")
-        return OfflineResult(again, tuple(measurements), self._rows)
+        return QueryResult(again, tuple(measurements), self._rows)
 
-    def _least_s(
-        self, baseline: OfflineConfiguration, configuration: OfflineConfiguration
-    ) -> float:
+    def _least_s(self, baseline: QueryConfiguration, configuration: QueryConfiguration) -> float:
         return least_seconds(self._context, self._rows, self._sweep, baseline, configuration)
 
     def _best(
         self,
-        baseline: OfflineConfiguration,
-        fastest: Sequence[OfflineConfiguration],
+        baseline: QueryConfiguration,
+        fastest: Sequence[QueryConfiguration],
         seconds: float,
         number: int,
-    ) -> OfflineMeasurement | None:
+    ) -> QueryMeasurement | None:
         """The first build of a class that is proved to be faster than the defaults, else the one of
         the smallest ratio; another one follows as long as ``seconds`` are left."""
         end_s = self._context.clock.monotonic() + seconds
-        best: OfflineMeasurement | None = None
+        best: QueryMeasurement | None = None
         for rank, configuration in enumerate(fastest):
             left_s = end_s - self._context.clock.monotonic()
             if rank and self._least_s(baseline, configuration) > left_s:
@@ -215,11 +215,11 @@ class _Explorer:
 
     def _measured(
         self,
-        baseline: OfflineConfiguration,
-        configuration: OfflineConfiguration,
+        baseline: QueryConfiguration,
+        configuration: QueryConfiguration,
         number: int,
         seconds: float,
-    ) -> OfflineMeasurement | None:
+    ) -> QueryMeasurement | None:
         """The measurement of a configuration; ``None`` if it fails."""
         name = configuration.variant.candidate(configuration.point.batch).name
         self._report(f"measuring {name}", number)
@@ -249,9 +249,9 @@ class _Explorer:
         """Report progress. The callback may wait until the machine is quiet, which is free."""
         before_s = self._context.clock.monotonic()
         time = PhaseTime(before_s - self._started_s, self._seconds)
-        self._progress("offline", done, None, message, time)
+        self._progress(self._sweep.scenario, done, None, message, time)
         self._started_s += self._context.clock.monotonic() - before_s
 
 
-def _ratio(measured: OfflineMeasurement) -> float:
+def _ratio(measured: QueryMeasurement) -> float:
     return measured.confirmed.measurement.ratio.value

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from workers.engine.local import LocalDevice
 from workers.engine.normalform import read_paths
-from workers.engine.offline.ports import OpenedBatch
 from workers.engine.openbatch import has_one_row, open_batch
 from workers.engine.othermachine import OtherMachine
 from workers.engine.ports import Backend, EnergyCounter
+from workers.engine.queries.ports import OpenedBatch
 from workers.engine.requests import TuningRequest
 
 _OPENED, _BUILDS = "opened", "builds"
 
 
 class LocalBatchDevice(LocalDevice):
-    """This machine as a :class:`~workers.engine.offline.ports.BatchOpeningDevice`."""
+    """This machine as a :class:`~workers.engine.queries.ports.BatchOpeningDevice`."""
 
     def __init__(
         self,

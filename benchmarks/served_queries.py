@@ -1,7 +1,7 @@
-"""The figure ``offline`` of the benchmark ``served``.
+"""The figures ``offline`` and ``multi_stream`` of the benchmark ``served``.
 
-It counts samples per second of the fastest exact build, over the runtime's defaults at their best
-batch of 1, 2, 4, ... 64.
+They are of the fastest exact build, over the runtime's defaults at their best batch of at most 64:
+samples per second, and the time of a query of eight samples.
 """
 
 from collections.abc import Mapping
@@ -10,20 +10,22 @@ from typing import Any
 from benchmarks.report import say
 from benchmarks.served_figures import speedup_of
 from hpcfair.precisions import TOLERANCES
+from workers.device.queries import QUERY_SHARES
 from workers.engine.clock import Clock
 from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import InfrastructureFailed, ReferenceFailed
-from workers.engine.offline.errors import NotMeasured
-from workers.engine.offline.explore import OFFLINE_SHARE, measure_offline
 from workers.engine.ports import Backend, Device, Progress
+from workers.engine.queries.errors import NotMeasured
+from workers.engine.queries.explore import QueryResult, measure_queries
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 
-OFFLINE = "offline"
+#: Names of the figures.
+QUERIES = ("offline", "multi_stream")
 _DEFAULTS = {"speedup": 1.0, "low": 1.0, "high": 1.0}
 
 
-def offline_build(
+def query_builds(
     request: TuningRequest,
     backends: Mapping[str, Backend],
     device: Device,
@@ -31,30 +33,39 @@ def offline_build(
     progress: Progress,
     result: SearchResult,
     search_s: float,
-) -> dict[str, Any] | None:
-    """The exact build that a user of the scenario gets, as an entry of ``classes``; ``None`` if the
-    throughput cannot be measured in the time that a hub takes after a search of ``search_s``
+) -> dict[str, Any]:
+    """For each scenario of queries, the exact build that its users get, as an entry of ``classes``;
+    none for one that cannot be measured in the time that a hub takes after a search of ``search_s``
     seconds."""
-    try:
-        offline = measure_offline(
-            request,
-            backends,
-            device,
-            result,
-            OFFLINE_SHARE * search_s,
-            clock=clock,
-            progress=progress,
-        )
-    except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
-        say(f"offline: {error}")
-        return None
+    builds: dict[str, Any] = {}
+    for scenario, share in QUERY_SHARES.items():
+        seconds = share * search_s
+        try:
+            queries = measure_queries(
+                request,
+                backends,
+                device,
+                result,
+                scenario,
+                seconds,
+                clock=clock,
+                progress=progress,
+            )
+        except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
+            say(f"{scenario}: {error}")
+        else:
+            builds[scenario.replace("-", "_")] = _exact_build(queries)
+    return builds
+
+
+def _exact_build(queries: QueryResult) -> dict[str, Any]:
     exact = [
         each.confirmed
-        for each in offline.configurations
+        for each in queries.configurations
         if each.confirmed.build.tolerance == TOLERANCES[0]
     ]
     proved = [each for each in exact if each.measurement.verdict == "faster"]
-    best = proved[0] if proved else offline.baseline.confirmed
+    best = proved[0] if proved else queries.baseline.confirmed
     measured = best.measurement
     return {
         **best.trial.candidate.as_dict(),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hpcfair.measurement.types import Timing
-from workers.engine.offline.rows import QueryRows
-from workers.engine.offline.sweep import BatchSweep, ThroughputPoint
+from hpcfair.scenarios import MULTI_STREAM, OFFLINE
+from workers.engine.queries.rows import QueryRows
+from workers.engine.queries.sweep import BatchSweep, ThroughputPoint
 from workers.engine.types import SampleQuery
 from workers.testing.simulation import VirtualClock
 
@@ -21,7 +22,8 @@ class _Session:
     def __init__(self, clock: VirtualClock, speed: Speed) -> None:
         self._clock, self._speed = clock, speed
         self._query = SampleQuery(1)
-        self.shortest_s = 1.0
+        self.shortest_s, self.timed_s = 1.0, 0.0
+        self.samples: set[int] = set()
 
     def query(self, query: SampleQuery) -> None:
         self._query = query
@@ -29,13 +31,15 @@ class _Session:
     def time(self, runs: int, warmup: int) -> Timing:
         run_s = self._query.samples / self._speed(self._query.batch)
         self.shortest_s = min(self.shortest_s, run_s)
+        self.timed_s += run_s * runs
+        self.samples.add(self._query.samples)
         self._clock.sleep(run_s * (runs + warmup))
         return Timing((round(1e9 * run_s),) * runs)
 
 
 def _swept(baseline: Speed, candidate: Speed, deadline: float = 1e9) -> list[ThroughputPoint]:
     clock = VirtualClock()
-    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
+    sweep = BatchSweep(clock, OFFLINE, 64, 32_768, 1e-4, by_row=True)
     session: Any = _Session(clock, baseline)
     points = sweep.of_baseline(session, inf)
     assert [each.batch for each in points][:7] == [1, 2, 4, 8, 16, 32, 64]
@@ -64,7 +68,7 @@ def test_the_sweep_ends_before_its_deadline() -> None:
     assert _swept(lambda _: 1e4, lambda _: 2e4, 0.0) == []
     clock = VirtualClock()
     session: Any = _Session(clock, lambda _: 10.0)
-    sweep = BatchSweep(clock, 64, 32_768, 0.1, by_row=True)
+    sweep = BatchSweep(clock, OFFLINE, 64, 32_768, 0.1, by_row=True)
     points = sweep.of_baseline(session, 5.0)
     assert [each.batch for each in points][:5] == [1, 2, 4, 8, 1]
     assert clock.monotonic() <= 5.0
@@ -76,7 +80,7 @@ def test_batches_whose_gain_could_not_be_proved_are_left_out() -> None:
     clock = VirtualClock()
     session: Any = _Session(clock, lambda _: 10.0)
     sweep = BatchSweep(
-        clock, 64, 32_768, 0.1, by_row=True, is_affordable=lambda query_s: query_s < 0.5
+        clock, OFFLINE, 64, 32_768, 0.1, by_row=True, is_affordable=lambda query_s: query_s < 0.5
     )
     assert {each.batch for each in sweep.of_baseline(session, inf)} == {1, 2, 4}
 
@@ -86,7 +90,7 @@ def test_queries_of_large_batches_last_long_enough() -> None:
     begun."""
     clock = VirtualClock()
     session: Any = _Session(clock, lambda batch: 1e4 * batch)
-    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
+    sweep = BatchSweep(clock, OFFLINE, 64, 32_768, 1e-4, by_row=True)
     sweep.of_candidate(session, 2, sweep.of_baseline(session, inf), 1e9)
     # From one coarse batch to the next, throughput grows by 8 at most.
     assert session.shortest_s >= 0.05 / 8
@@ -103,7 +107,7 @@ def test_the_batches_of_a_query_fit_into_memory() -> None:
 
 def test_a_network_of_one_row_is_the_rival_of_all_batches_of_its_builds() -> None:
     clock = VirtualClock()
-    sweep = BatchSweep(clock, 64, 32_768, 1e-4, by_row=True)
+    sweep = BatchSweep(clock, OFFLINE, 64, 32_768, 1e-4, by_row=True)
     baseline = sweep.of_baseline(_session(clock, lambda _: 1e4), inf, is_open=False)
     assert {each.batch for each in baseline} == {1}
     points = sweep.of_candidate(_session(clock, lambda b: 5e3 + 1e3 * b), 1, baseline, 1e9)
@@ -116,3 +120,24 @@ def test_a_network_of_one_row_is_the_rival_of_all_batches_of_its_builds() -> Non
 
 def _session(clock: VirtualClock, speed: Speed) -> Any:
     return _Session(clock, speed)
+
+
+@pytest.mark.parametrize(
+    ("streams", "best", "batches"),
+    [(1, 8, [1, 8]), (1, 1, [1, 8, 2]), (2, 4, [1, 4]), (6, 1, [1, 2, 2]), (16, 1, [1])],
+)
+def test_queries_of_a_fixed_size_occupy_all_streams(
+    streams: int, best: int, batches: list[int]
+) -> None:
+    clock = VirtualClock()
+    sweep = BatchSweep(clock, MULTI_STREAM, 64, 32_768, 1e-4, by_row=True)
+    session: Any = _Session(clock, lambda _: 1e4)
+    baseline = sweep.of_baseline(session, inf)
+    assert {each.batch for each in baseline} == {1, 2, 4, 8}
+    session = _Session(clock, lambda batch: 1e4 if batch == best else 9e3)
+    points = sweep.of_candidate(session, streams, baseline, inf)
+    assert [each.batch for each in points] == batches
+    assert session.samples == {8}
+    assert sweep.samples(4, 8, per_s=1e9) == 8
+    # Two to four runs of 0.8 ms could not be told apart.
+    assert session.timed_s / len(points) >= 0.05

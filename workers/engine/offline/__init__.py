@@ -1,1 +1,0 @@
-"""The scenario ``offline``: samples per second of builds, over batches and parallel streams."""

@@ -1,0 +1,2 @@
+"""The scenarios of queries, ``multi-stream`` and ``offline``: builds compute many samples at once,
+in batches and parallel streams."""
