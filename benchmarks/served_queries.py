@@ -16,7 +16,7 @@ from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import InfrastructureFailed, ReferenceFailed
 from workers.engine.ports import Backend, Device, Progress
 from workers.engine.queries.errors import NotMeasured
-from workers.engine.queries.explore import QueryResult, measure_queries
+from workers.engine.queries.explore import QueryRequest, QueryResult, measure_queries
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 
@@ -38,16 +38,15 @@ def query_builds(
     none for one that cannot be measured in the time that a hub takes after a search of ``search_s``
     seconds."""
     builds: dict[str, Any] = {}
+    queries: QueryResult | None = None
     for scenario, share in QUERY_SHARES.items():
-        seconds = share * search_s
         try:
             queries = measure_queries(
                 request,
                 backends,
                 device,
                 result,
-                scenario,
-                seconds,
+                QueryRequest(scenario, share * search_s, queries),
                 clock=clock,
                 progress=progress,
             )

@@ -10,3 +10,7 @@ class Scenario(TextChoices):
     MULTI_STREAM = "multi-stream", "Multi-stream"
     OFFLINE = "offline", "Offline"
     SERVER = "server", "Server"
+
+
+#: Scenarios whose runs are queries of many samples, as searches measure them.
+QUERY_SCENARIOS = (Scenario.OFFLINE, Scenario.MULTI_STREAM)

@@ -24,9 +24,9 @@ class LoadOptions(TypedDict, total=False):
             relative L2 error: with 0.01, the fastest build of any class whose measured error is at
             most 1 %.
         min_accuracy: Least accuracy on labelled samples, 0 to 1; alone, it admits any class.
-        scenario: ``single-stream`` (the default) for the lowest latency, or ``offline`` for the
-            most samples per second by :meth:`Loaded.map`; the former, if nothing was measured in
-            the latter.
+        scenario: ``single-stream`` (the default) for the lowest latency, or by :meth:`Loaded.map`
+            ``offline`` for the most samples per second, ``multi-stream`` for queries of eight
+            samples; the first, if nothing was measured in the others.
         verify: Verify the digests of all files, even of unchanged ones, and ask the hub in any
             case.
         place_caller: Whether the calling thread is kept off the processors of the runtime's pinned

@@ -28,7 +28,7 @@ OFFLINE: Final = "offline"
 #: Samples of a query in the scenario ``multi-stream``, as in MLPerf Inference.
 MULTI_STREAM_SAMPLES: Final = 8
 
-#: Batches that are tried in the scenario ``offline``.
+#: Batches that are tried; in ``multi-stream`` those of at most one query.
 BATCHES: Final = (1, 2, 4, 8, 16, 32, 64)
 
 Streams = Literal["one", "cores"]

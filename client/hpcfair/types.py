@@ -144,7 +144,7 @@ class Build(FromJson):
         relative_error: Largest relative L2 error, as a number for ``tolerance`` limits it.
         limit: The number for ``tolerance`` with which it is loaded; ``None`` off the Pareto front.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
-        scenario: What its figures are of: ``single-stream`` or ``offline``.
+        scenario: What its figures are of: ``single-stream``, ``multi-stream`` or ``offline``.
         execution: Batch and streams that it was measured with; ``None`` for a single stream.
         throughput_per_s: Samples per second; ``None`` for a single stream.
         reproduced: Whether its newest run on the test tensors gave the expected outputs.

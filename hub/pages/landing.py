@@ -13,11 +13,12 @@ from hub.pages.factcard import FactCard, fact_card
 from hub.pages.frame import frame, repository_page
 from hub.pages.modelimport import ImportPanel, import_panel
 from hub.pages.progress import summary_of
+from hub.pages.querypanel import QueryPanel, UnmeasuredPanel, query_panel, unmeasured_panel
 from hub.pages.speedpanel import SpeedPanel, speed_panel
 from hub.pages.targetchoice import keep_choice
-from hub.pages.throughputpanel import throughput_panel, unmeasured_panel
 from hub.pages.ways import ways_of
 from registry.fair.description import Description
+from registry.scenarios import QUERY_SCENARIOS
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.former import former_holders
 from registry.selectors.fair.versions import version_list, versions_of
@@ -49,18 +50,22 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     is_model = mlmodel.kind == RepositoryKind.MODEL
     is_offered = is_model and graph is not None and context["not_runnable"] is None
     panel = speed_panel(request, revision, graph, name) if is_offered else None
-    throughput = unmeasured = None
+    queries: list[QueryPanel] = []
+    unmeasured: list[UnmeasuredPanel] = []
     generation: list[BuildGeneration] = []
     if panel and panel.comparison:
         generation = generation_of(graph, panel.comparison)
         place = (mlmodel, graph, name, panel.comparison.target.slug)
-        throughput = throughput_panel(*place)
-        unmeasured = unmeasured_panel(*place) if throughput is None else None
+        shown = {each: query_panel(*place, each) for each in QUERY_SCENARIOS}
+        queries = [one for one in shown.values() if one]
+        missing = (unmeasured_panel(*place, each) for each, one in shown.items() if one is None)
+        # One reason suffices: it mostly holds for the other scenarios as well.
+        unmeasured = [one for one in missing if one][:1]
     readme = markdown.render(readme_of(revision))
     context |= {
         "description": description,
         "panel": panel,
-        "throughput": throughput,
+        "queries": queries,
         "unmeasured": unmeasured,
         "generation": generation,
         "ways": ways_of(mlmodel, settings.HUB_URL, name),

@@ -17,7 +17,7 @@ from hub.pages.progress import inspection_of, summary_of
 from hub.pages.views import page, signed_in
 from hub.pages.ways import is_closed
 from registry.errors import Invalid, RegistryError
-from registry.scenarios import Scenario
+from registry.scenarios import QUERY_SCENARIOS, Scenario
 from registry.selectors.access import readable_records, require
 from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.revision import revision_get, text_of
@@ -41,7 +41,8 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """Builds per target, test tensors and benchmark records."""
     context = frame(request, mlmodel, tab="builds")
     revision = context["revision"]
-    rows = [*builds_of(revision), *builds_of(revision, scenario=Scenario.OFFLINE)]
+    scenarios = (Scenario.SINGLE_STREAM, *QUERY_SCENARIOS)
+    rows = [build for each in scenarios for build in builds_of(revision, scenario=each)]
     by_target: dict[str, list[Any]] = {}
     for build in rows:
         by_target.setdefault(build.target.slug, []).append(build)

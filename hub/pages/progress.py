@@ -19,6 +19,7 @@ _PHASES = {
     "search": "Searching configurations",
     "confirmation": "Confirming the best candidates in fresh processes",
     "offline": "Measuring the throughput of many samples",
+    "multi-stream": "Measuring queries of eight samples",
     "publish": "Publishing",
     "profile": "Profiling the best builds",
     "roofs": "Measuring the peak speeds of the device",

@@ -29,7 +29,11 @@ EXTRAS = {
 }
 #: The runtime of the published network.
 PLAIN_RUNTIME = "onnxruntime"
-_MANY = ("for y in m.map([x, x]):  # any number of samples", "    print(y)")
+#: Calls of many samples, by scenario.
+_CALLS: Mapping[str, tuple[str, ...]] = {
+    Scenario.OFFLINE: ("for y in m.map([x, x]):  # any number of samples", "    print(y)"),
+    Scenario.MULTI_STREAM: ("for y in m.map([x] * 8):  # a query of eight", "    print(y)"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def load(
         limits: Arguments that the build needs: ``tolerance``, a class or the largest relative
             error, or ``min_accuracy``.
         inputs: Example inputs; without them, the model is loaded and not run.
-        scenario: In ``offline``, many samples are run.
+        scenario: In those of queries, many samples are run.
         sign_in: Whether strangers may not load it.
     """
     options = [_quoted(name)]
@@ -79,7 +83,7 @@ def load(
     if scenario != Scenario.SINGLE_STREAM:
         options.append(f"scenario={_quoted(scenario)}")
     call = f"m = hpcfair.load({', '.join(options)})"
-    run = example_run(inputs, _MANY if scenario == Scenario.OFFLINE else ("y = m(x)",))
+    run = example_run(inputs, _CALLS.get(scenario, ("y = m(x)",)))
     numpy = ["import numpy as np"] if any("np." in line for line in run) else []
     lines = ["import hpcfair", *numpy, "", call, *run]
     lines.append("print(m.explain())  # what was loaded, and why")

@@ -92,7 +92,7 @@ def samples_per_second(value: float) -> str:
 
 def execution(build: Build | Speed) -> str:
     """How a build processes many samples: ``batch 16, one stream per core``."""
-    if build.scenario != Scenario.OFFLINE:
+    if build.scenario == Scenario.SINGLE_STREAM:
         return ""
     execution = build.execution or {"batch": 1, "streams": "one"}
     streams = "one stream per core" if execution["streams"] == "cores" else "one stream"

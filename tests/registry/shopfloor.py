@@ -237,11 +237,13 @@ def document(revision: Revision, threads: str = "all", *, job: str = "") -> dict
     return made
 
 
-def offline(made: dict[str, Any], batch: int = 16) -> dict[str, Any]:
-    """The same record as one of queries of 64 samples, which both sides compute in batches."""
+def offline(
+    made: dict[str, Any], batch: int = 16, scenario: str = "offline", samples: int = 64
+) -> dict[str, Any]:
+    """The same record as one of queries, which both sides compute in batches."""
     made["protocol"] |= {
-        "scenario": "offline",
-        "samples_per_run": 64,
+        "scenario": scenario,
+        "samples_per_run": samples,
         "batch": {"baseline": 8, "candidate": batch},
         "streams": {"baseline": 1, "candidate": 2},
         "sweep": [
@@ -251,7 +253,7 @@ def offline(made: dict[str, Any], batch: int = 16) -> dict[str, Any]:
         ],
     }
     for side in made["statistics"].values():
-        side["throughput_per_s"] = 64e9 / side["mean_ns"]
+        side["throughput_per_s"] = 1e9 * samples / side["mean_ns"]
     return made
 
 

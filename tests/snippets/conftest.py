@@ -69,21 +69,25 @@ def publish_builds(mlmodel: MLModel) -> None:
     }
     many = {"execution": {"batch": 4, "streams": "cores"}, "throughput_per_s": 1000.0}
     offline = {"all": default | many, "half": {"ratio": 0.8, **many}}
-    for scenario, columns_of in (("single-stream", classes), ("offline", offline)):
-        builds = _recorded(revision, device, handle, files, columns_of)
+    for scenario, columns_of in (
+        ("single-stream", classes),
+        ("offline", offline),
+        ("multi-stream", offline),
+    ):
+        builds = _recorded(revision, device, handle, files, scenario, columns_of)
         builds_publish(**handle, builds=builds, scenario=scenario)
     job_succeed(**handle, result={})
 
 
 def _recorded(
-    revision: Any, device: Device, handle: Any, files: Any, columns_of: Any
+    revision: Any, device: Device, handle: Any, files: Any, scenario: str, columns_of: Any
 ) -> list[dict[str, Any]]:
     """Builds by the number of their threads, with records."""
     builds = []
     for threads, columns in columns_of.items():
         document = shopfloor.document(revision, threads, job=handle["job_uuid"])
         if "execution" in columns:
-            document = shopfloor.offline(document)
+            document = shopfloor.offline(document, scenario=scenario)
         one = {"name": "x", "dtype": "float32", "shape": [2, 4], "distribution": "normal"}
         document["identity"] |= {
             "inputs": [one],

@@ -59,6 +59,9 @@ def test_the_snippet_of_the_throughput_runs_many_samples(client: Client, tmp_pat
     assert re.search(r"^ +scenario +offline: 1000 samples/s, batch 4", output, re.MULTILINE)
     # Two batches of two rows each.
     assert output.count("[[") == 2
+    output = run(shown(client, f"/{NAME}")["multi-stream-exact"], tmp_path / "queries")
+    assert re.search(r"^ +scenario +multi-stream: 1000 samples/s, batch 4", output, re.MULTILINE)
+    assert output.count("[[") == 8
 
 
 @pytest.mark.usefixtures("digits")
@@ -127,5 +130,5 @@ def test_a_data_set_is_fetched(client: Client, tmp_path: Path, charlie: User, la
 def test_no_snippet_is_left_out(client: Client) -> None:
     assert set(shown(client, f"/{NAME}")) == {
         "hpcfair-exact", "hpcfair-int8", "command-exact", "command-int8", "price-0.014",
-        "accuracy-0.971", "offline-exact", "library", "hf", "git",
+        "accuracy-0.971", "offline-exact", "multi-stream-exact", "library", "hf", "git",
     }  # fmt: skip

@@ -13,14 +13,14 @@ from workers.engine.errors import InfrastructureFailed, ReferenceFailed
 from workers.engine.ports import Backend
 from workers.engine.queries.configuration import QueryMeasurement
 from workers.engine.queries.errors import NotMeasured
-from workers.engine.queries.explore import QueryResult, measure_queries
+from workers.engine.queries.explore import QueryRequest, QueryResult, measure_queries
 from workers.engine.records import bench_record
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 
-#: Scenarios of queries, with the time that each gets after a search, in relation to the time of the
-#: search.
+#: Scenarios of queries, the largest queries first, with the time that each gets after a search, in
+#: relation to the time of the search.
 QUERY_SHARES: Final[Mapping[Scenario, float]] = {OFFLINE: 1.0, MULTI_STREAM: 0.5}
 #: Seconds of a search from which queries are measured as well.
 QUERIES_FROM_S = 30.0
@@ -54,11 +54,16 @@ def publish_queries(
     if search_s < QUERIES_FROM_S:
         reason = f"a search of {search_s:.0f} s is too short for it"
         return summary | _unmeasured(hub, list(QUERY_SHARES), reason, QUERIES_FROM_S)
+    measured: QueryResult | None = None
     for scenario, share in QUERY_SHARES.items():
-        seconds = share * search_s
         try:
             measured = measure_queries(
-                search, backends, device, result, scenario, seconds, progress=hub.progress
+                search,
+                backends,
+                device,
+                result,
+                QueryRequest(scenario, share * search_s, measured),
+                progress=hub.progress,
             )
         except NotMeasured as error:
             needed_s = None if error.needed_s is None else error.needed_s / share

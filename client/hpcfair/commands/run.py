@@ -127,7 +127,8 @@ def run(
 ) -> None:
     """Run the best build on arrays in a file.
 
-    In the scenario offline, their rows are run in the batches and streams of the build.
+    In the scenarios offline and multi-stream, their rows are run in the batches and streams of
+    the build.
     """
     require_path("run", arrays, name)
     inputs = read_inputs(arrays)

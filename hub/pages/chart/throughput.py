@@ -13,7 +13,7 @@ from hub.pages.chart.figure import (
     series_color,
     series_symbol,
 )
-from registry.selectors.results.throughput import SweepPoint
+from registry.selectors.results.queries import SweepPoint
 
 _NAMES = {"baseline": "default", "candidate": "build"}
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from hpcfair.choice import LoadRequest
 from hpcfair.formats import COMPANIONS
 from registry.errors import NotFound
-from registry.scenarios import Scenario
+from registry.scenarios import QUERY_SCENARIOS, Scenario
 from registry.selectors.repository.revision import files_of
 from registry.selectors.results.best import BuildChoice, best_build
 from registry.selectors.results.conversion import conversion_files
 from registry.selectors.results.graph import graph_of
+from registry.selectors.results.queries import unmeasured_queries
 from registry.selectors.results.runnable import NotRunnable, not_runnable
-from registry.selectors.results.throughput import unmeasured_throughput
 from registry.tables import BuildFile, ConversionFile, File, Graph, Revision
 
 
@@ -43,8 +43,9 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     if graph is None:
         raise _not_loadable(revision, not_runnable(revision))
     choice = best_build(revision, request)
-    if request.scenario == Scenario.OFFLINE:
-        choice = _with_doubt(choice, graph, revision.mlmodel.full_name)
+    if request.scenario in QUERY_SCENARIOS:
+        scenario = Scenario(request.scenario)
+        choice = _with_doubt(choice, graph, scenario, revision.mlmodel.full_name)
     if choice.build is not None:
         files = list(choice.build.files.all())
         return Resolution(revision, graph, choice, files, choice.build.entry_point)
@@ -57,13 +58,13 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
     return Resolution(revision, graph, choice, plain, graph.path)
 
 
-def _with_doubt(choice: BuildChoice, graph: Graph, mlmodel: str) -> BuildChoice:
-    """A choice for many samples that says, if its build is not one of them, why none is measured,
-    and the next step."""
+def _with_doubt(choice: BuildChoice, graph: Graph, scenario: Scenario, mlmodel: str) -> BuildChoice:
+    """A choice for a scenario that says, if its build is of another one, why none is measured, and
+    the next step."""
     build = choice.build
-    if build is None or build.scenario == Scenario.OFFLINE:
+    if build is None or build.scenario == scenario:
         return choice
-    unmeasured = unmeasured_throughput(graph, build.target.slug)
+    unmeasured = unmeasured_queries(graph, build.target.slug, scenario)
     if unmeasured is None:
         return choice
     reason = f"{choice.reason} {unmeasured.reason}"

@@ -31,8 +31,11 @@ def publish(
     return made
 
 
-def publish_offline(floor: shopfloor.Floor, **builds: dict[str, object]) -> list[Build]:
-    """Builds in the scenario ``offline``, beside those of :func:`publish`."""
+def publish_queries(
+    floor: shopfloor.Floor, *, scenario: str = "offline", **builds: dict[str, object]
+) -> list[Build]:
+    """Builds in a scenario of queries, beside those of :func:`publish`."""
+    samples = 8 if scenario == "multi-stream" else 64
     floor.tune()
     held = job_claim(device_name=floor.device.name, kinds=[JobKind.TUNE], target=floor.target.slug)
     assert held is not None
@@ -40,7 +43,8 @@ def publish_offline(floor: shopfloor.Floor, **builds: dict[str, object]) -> list
     columns = []
     defaults: dict[str, object] = {"is_baseline": True, "ratio": 1.0, "verdict": "same"}
     for threads, more in {"all": defaults, **builds}.items():
-        document = shopfloor.offline(shopfloor.document(floor.revision, threads, job=held.job_uuid))
+        document = shopfloor.document(floor.revision, threads, job=held.job_uuid)
+        document = shopfloor.offline(document, scenario=scenario, samples=samples)
         document["target"]["slug"] = floor.target.slug
         record = record_add(**handle, document=document)
         execution = {"batch": 16, "streams": "cores"}
@@ -49,7 +53,7 @@ def publish_offline(floor: shopfloor.Floor, **builds: dict[str, object]) -> list
                 record.pk, threads, execution=execution, throughput_per_s=1240.0, **more
             )
         )
-    made = builds_publish(**handle, builds=columns, scenario="offline")
+    made = builds_publish(**handle, builds=columns, scenario=scenario)
     job_succeed(**handle, result={})
     return made
 

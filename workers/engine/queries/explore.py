@@ -16,6 +16,7 @@ in the screening.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.scenarios import Scenario
@@ -31,10 +32,9 @@ from workers.engine.queries.configuration import (
     measure_configuration,
 )
 from workers.engine.queries.errors import NotMeasured
-from workers.engine.queries.ports import BatchOpeningDevice, OpenedBatch
-from workers.engine.queries.rows import QueryRows, rows_of, single_rows, whole_input
-from workers.engine.queries.screening import Screening, fastest_of
-from workers.engine.queries.subjects import Subject, subjects_of, with_open_batch
+from workers.engine.queries.rows import QueryRows
+from workers.engine.queries.screening import Screening, fast_with_small_batches, fastest_of
+from workers.engine.queries.subjects import Subject, Variant, rows_and_subjects, subjects_of
 from workers.engine.queries.sweep import BatchSweep, samples_of_query
 from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
@@ -56,11 +56,29 @@ class QueryResult:
         baseline: The defaults at their best batch, measured against themselves.
         configurations: Of each class the fastest, strictest class first, whatever the verdict.
         rows: Samples of the queries.
+        screened: What all of them were chosen from.
     """
 
     baseline: QueryMeasurement
     configurations: tuple[QueryMeasurement, ...]
     rows: QueryRows
+    screened: tuple[QueryConfiguration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """What is to be measured.
+
+    Attributes:
+        scenario: ``multi-stream`` or ``offline``.
+        seconds: Budget, without the time to start.
+        before: The same network's result in a scenario of larger queries, after which only the ways
+            to open builds are screened that were the fastest with small batches.
+    """
+
+    scenario: Scenario
+    seconds: float
+    before: QueryResult | None = None
 
 
 def measure_queries(
@@ -68,8 +86,7 @@ def measure_queries(
     backends: Mapping[str, Backend],
     device: Device,
     result: SearchResult,
-    scenario: Scenario,
-    seconds: float,
+    wanted: QueryRequest,
     *,
     clock: Clock | None = None,
     progress: Progress = no_progress,
@@ -78,8 +95,6 @@ def measure_queries(
 
     Args:
         device: Must be open; holds the builds of ``result``.
-        scenario: ``multi-stream`` or ``offline``.
-        seconds: Budget, without the time to start.
 
     Raises:
         NotMeasured: batches and streams are of no use here, or the time does not suffice.
@@ -87,6 +102,7 @@ def measure_queries(
         LeaseLost, Cancelled: from ``progress``.
     """
     clock = clock or SystemClock()
+    scenario, seconds, before = wanted.scenario, wanted.seconds, wanted.before
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     sample_s = result.baseline.measurement.candidate_p50_ns / 1e9
@@ -94,15 +110,15 @@ def measure_queries(
     if rounds_s > seconds:
         reason = f"with {sample_s:.2g} s a sample, {seconds:.0f} s do not suffice to prove a gain"
         raise NotMeasured(reason, rounds_s / (1 - _SCREENED))
-    progress(scenario, 0, None, "running the reference")
+    report = partial(progress, scenario, 0, None)
+    report("running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
-        subjects = subjects_of(result, backends)
-        rows = rows_of(request.network, context.tests, context.reference)
-        if rows is None and (opened := _opened_batch(device, scenario, progress)) is not None:
-            rows = single_rows(context.tests, context.reference)
-            if rows is not None:
-                subjects = with_open_batch(subjects, opened, backends, request.target)
-        rows = rows or whole_input(context.tests)
+        variants: list[Variant] = []
+        if before is None:
+            rows, subjects = rows_and_subjects(context, device, backends, result, report)
+        else:
+            rows, subjects = before.rows, subjects_of(result, backends)
+            variants = fast_with_small_batches(before.screened, samples_of_query(scenario))
         if request.target.cores == 1 and not rows.by_row:
             raise NotMeasured("the network takes no batches, and one core has no use of streams")
         sweep = BatchSweep(
@@ -116,19 +132,9 @@ def measure_queries(
                 _LEAST_SIDES * least_queries_s(query_s) <= (1 - _SCREENED) * seconds
             ),
         )
-        return _Explorer(context, backends, rows, sweep, seconds, progress).explore(subjects)
-
-
-def _opened_batch(device: Device, scenario: Scenario, progress: Progress) -> OpenedBatch | None:
-    """The network with an open batch; ``None``, with the reason in the progress, if it has none."""
-    if not isinstance(device, BatchOpeningDevice):
-        return None
-    progress(scenario, 0, None, "opening the batch")
-    try:
-        return device.open_batch()
-    except CandidateFailed as failure:
-        progress(scenario, 0, None, f"the batch stays fixed: {failure}")
-        return None
+        return _Explorer(context, backends, rows, sweep, seconds, progress).explore(
+            subjects, variants
+        )
 
 
 class _Explorer:
@@ -150,7 +156,7 @@ class _Explorer:
         self._progress = progress
         self._started_s = context.clock.monotonic()
 
-    def explore(self, subjects: Sequence[Subject]) -> QueryResult:
+    def explore(self, subjects: Sequence[Subject], variants: Sequence[Variant]) -> QueryResult:
         """See :func:`measure_queries`."""
         self._context.close()
         screening = Screening(self._context, self._backends, self._rows, self._sweep, self._report)
@@ -160,7 +166,8 @@ class _Explorer:
             raise InfrastructureFailed(f"the baseline failed: {error}") from error
         again_s = self._least_s(baseline, baseline)
         self._reserved_s = 2 * again_s
-        screened = screening.configurations(subjects, baseline, self._deadline)
+        chosen = variants or screening.variants(subjects, self._deadline)
+        screened = screening.configurations(chosen, baseline, self._deadline)
         defaults_per_s = baseline.point.throughput_per_s
         by_class = [fastest_of(screened, each, defaults_per_s) for each in TOLERANCES]
         by_class = [fastest for fastest in by_class if fastest]
@@ -184,7 +191,7 @@ class _Explorer:
         again = self._measured(baseline, baseline, len(by_class) + 1, again_s)
         if again is None:
             raise NotMeasured("the defaults give other outputs in batches")
-        return QueryResult(again, tuple(measurements), self._rows)
+        return QueryResult(again, tuple(measurements), self._rows, tuple(screened))
 
     def _least_s(self, baseline: QueryConfiguration, configuration: QueryConfiguration) -> float:
         return least_seconds(self._context, self._rows, self._sweep, baseline, configuration)

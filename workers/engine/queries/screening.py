@@ -1,6 +1,6 @@
 """Times every way to open the builds of a search, with few batches each: the screening."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -66,35 +66,34 @@ class Screening:
             )
         return QueryConfiguration(own, chosen(points), tuple(points), opened_s - started_s)
 
-    def configurations(
-        self,
-        subjects: Sequence[Subject],
-        baseline: QueryConfiguration,
-        deadline_of: Deadline,
-    ) -> list[QueryConfiguration]:
-        """The best points of all variants that there is time for; ``subjects`` begin with the
-        defaults.
+    def variants(self, subjects: Sequence[Subject], deadline_of: Deadline) -> Iterator[Variant]:
+        """Those of ``subjects``, which begin with the defaults, that there is time for.
 
         The first variant of the first build of each class precedes all others, so that no class
         stays without a configuration where stricter ones need the time.
         """
-        screened: list[QueryConfiguration] = []
-        names = {baseline.variant.candidate(1).sha256}
         leading = [(subject, 1) for subject in _first_of_each_class(subjects)]
         for subject, most in [*leading, *((subject, None) for subject in subjects)]:
-            for variant in islice(self._variants(subject, deadline_of), most):
-                # Builds that differ in options that are replaced are opened alike.
-                name = variant.candidate(1).sha256
-                if name in names:
-                    continue
-                names.add(name)
-                self._report(variant.candidate(baseline.point.batch).name, len(screened))
-                deadline = deadline_of(variant.build.tolerance)
-                try:
-                    screened += self._screened(variant, baseline, deadline)
-                except CandidateFailed as error:
-                    message = f"{variant.trial.candidate.name} failed: {error}"
-                    self._report(message, len(screened))
+            yield from islice(self._variants(subject, deadline_of), most)
+
+    def configurations(
+        self, variants: Iterable[Variant], baseline: QueryConfiguration, deadline_of: Deadline
+    ) -> list[QueryConfiguration]:
+        """The best points of ``variants``, as far as there is time for them."""
+        screened: list[QueryConfiguration] = []
+        names = {baseline.variant.candidate(1).sha256}
+        for variant in variants:
+            # Builds that differ in options that are replaced are opened alike.
+            name = variant.candidate(1).sha256
+            if name in names:
+                continue
+            names.add(name)
+            self._report(variant.candidate(baseline.point.batch).name, len(screened))
+            try:
+                screened += self._screened(variant, baseline, deadline_of(variant.build.tolerance))
+            except CandidateFailed as error:
+                message = f"{variant.trial.candidate.name} failed: {error}"
+                self._report(message, len(screened))
         return screened
 
     def _screened(
@@ -165,6 +164,33 @@ def _first_of_each_class(subjects: Sequence[Subject]) -> list[Subject]:
     for subject in others:
         first.setdefault(subject.trial.tolerance, subject)
     return [defaults, *first.values()]
+
+
+def fast_with_small_batches(
+    configurations: Sequence[QueryConfiguration], largest: int | None
+) -> list[Variant]:
+    """The variants of each class that were the fastest with batches of at most ``largest``, if
+    there is such a limit, first the best of each class."""
+    ranked: list[tuple[int, int, Variant]] = []
+    for tolerance in TOLERANCES:
+        of_class = sorted(
+            (
+                (max(point.throughput_per_s for point in small), number, each.variant)
+                for number, each in enumerate(configurations)
+                if each.tolerance == tolerance
+                and (
+                    small := [
+                        point for point in each.points if largest is None or point.batch <= largest
+                    ]
+                )
+            ),
+            reverse=True,
+        )
+        order = TOLERANCES.index(tolerance)
+        ranked += [
+            (rank, order, variant) for rank, (*_, variant) in enumerate(of_class[:_MOST_PER_CLASS])
+        ]
+    return [variant for *_, variant in sorted(ranked, key=lambda entry: entry[:2])]
 
 
 def fastest_of(

@@ -1,13 +1,16 @@
 """The builds whose throughput is measured, and how each is opened."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hpcfair.precisions import TOLERANCES
 from hpcfair.scenarios import Execution, Streams
+from workers.engine.errors import CandidateFailed
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.openbatch import OPEN_BATCH
-from workers.engine.ports import Backend, Builder
-from workers.engine.queries.ports import OpenedBatch, ParallelBackend
+from workers.engine.ports import Backend, Builder, Device
+from workers.engine.queries.ports import BatchOpeningDevice, OpenedBatch, ParallelBackend
+from workers.engine.queries.rows import QueryRows, rows_of, single_rows, whole_input
 from workers.engine.search_result import SearchResult
 from workers.engine.trials import Trial
 from workers.engine.types import BuildResult, Candidate, TargetSpec
@@ -61,6 +64,36 @@ class Variant:
     def is_opened_otherwise(self) -> bool:
         """Whether it is opened with other options than the search opened it with."""
         return self.build.runtime_options != (self.trial.build or self.build).runtime_options
+
+
+def rows_and_subjects(
+    context: EvaluationContext,
+    device: Device,
+    backends: Mapping[str, Backend],
+    result: SearchResult,
+    report: Callable[[str], None],
+) -> tuple[QueryRows, list[Subject]]:
+    """The samples of queries, and the builds that compute them. Those of a network of one row are
+    built once more with an open batch, if the device can open it."""
+    subjects, network = subjects_of(result, backends), context.request.network
+    rows = rows_of(network, context.tests, context.reference)
+    if rows is None and (opened := _opened_batch(device, report)) is not None:
+        rows = single_rows(context.tests, context.reference)
+        if rows is not None:
+            subjects = with_open_batch(subjects, opened, backends, context.request.target)
+    return rows or whole_input(context.tests), subjects
+
+
+def _opened_batch(device: Device, report: Callable[[str], None]) -> OpenedBatch | None:
+    """The network with an open batch; ``None``, with the reason in the progress, if it has none."""
+    if not isinstance(device, BatchOpeningDevice):
+        return None
+    report("opening the batch")
+    try:
+        return device.open_batch()
+    except CandidateFailed as failure:
+        report(f"the batch stays fixed: {failure}")
+        return None
 
 
 def subjects_of(result: SearchResult, backends: Mapping[str, Backend]) -> list[Subject]:

@@ -1,7 +1,7 @@
 """Throughput over batches."""
 
 from hub.pages.chart.throughput import throughput_by_batch
-from registry.selectors.results.throughput import SweepPoint
+from registry.selectors.results.queries import SweepPoint
 
 
 def test_the_batches_that_were_timed_have_the_ticks() -> None:

@@ -1,5 +1,6 @@
 """From the builds of a search to the one of the highest throughput, on a simulated machine."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ from tests.workers.engine.searching import a_request
 from workers.engine.ports import Backend, PhaseTime
 from workers.engine.queries.configuration import QueryConfiguration, QueryMeasurement
 from workers.engine.queries.errors import NotMeasured
-from workers.engine.queries.explore import QueryResult, measure_queries
+from workers.engine.queries.explore import QueryRequest, QueryResult, measure_queries
 from workers.engine.queries.screening import fastest_of
 from workers.engine.queries.subjects import Variant, subjects_of, variants_of
 from workers.engine.queries.sweep import ThroughputPoint
@@ -54,6 +55,7 @@ def measured(
     result: SearchResult,
     seconds: float,
     scenario: Scenario = OFFLINE,
+    before: QueryResult | None = None,
 ) -> QueryResult:
     def progress(
         phase: str,
@@ -65,7 +67,13 @@ def measured(
         device.is_measuring = message.startswith("measuring")
 
     return measure_queries(
-        REQUEST, BACKENDS, device, result, scenario, seconds, clock=device.clock, progress=progress
+        REQUEST,
+        BACKENDS,
+        device,
+        result,
+        QueryRequest(scenario, seconds, before),
+        clock=device.clock,
+        progress=progress,
     )
 
 
@@ -99,6 +107,18 @@ def test_queries_of_eight_samples_are_a_scenario_of_their_own(
         assert each.confirmed.measurement.baseline_p50_ns == pytest.approx(8e6, rel=0.05)
     with pytest.raises(NotMeasured, match="do not suffice"):
         measured(device, result, 0.1, MULTI_STREAM)
+
+
+def test_small_queries_screen_what_was_fast_with_small_batches(
+    device: QueryDevice, result: SearchResult
+) -> None:
+    offline = measured(device, result, 60.0)
+    several = measured(device, result, 60.0, MULTI_STREAM, offline)
+    assert several.configurations[0].execution.streams == "cores"
+    by_class = Counter(each.tolerance for each in several.screened)
+    assert set(by_class) == {each.tolerance for each in offline.screened}
+    assert len(several.screened) < len(offline.screened)
+    assert max(by_class.values()) <= 2
 
 
 def test_after_a_build_that_fails_the_next_is_measured(

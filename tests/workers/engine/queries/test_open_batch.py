@@ -12,7 +12,7 @@ from workers.backends import registry
 from workers.backends.openbatch import BATCH_OPENER
 from workers.engine.queries import configuration, sweep
 from workers.engine.queries.device import LocalBatchDevice
-from workers.engine.queries.explore import measure_queries
+from workers.engine.queries.explore import QueryRequest, measure_queries
 from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import tune
@@ -52,7 +52,7 @@ def test_a_network_of_one_row_is_computed_in_batches(
         result = tune(request, backends, device, MemoryTrialStore())
         # Time does not advance: on a busy machine the screening ended before the open batch.
         offline = measure_queries(
-            request, backends, device, result, OFFLINE, 8.0, clock=VirtualClock()
+            request, backends, device, result, QueryRequest(OFFLINE, 8.0), clock=VirtualClock()
         )
     assert offline.baseline.execution.batch == 1
     (exact,) = offline.configurations

@@ -1,4 +1,4 @@
-"""Pages, API and metadata tell the throughput of a model beside its latency."""
+"""Pages, API and metadata tell how a model answers queries of many samples."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.test import Client
 from registry.errors import Invalid
 from registry.tables import Build, Job, MLModel, Record, User
 from tests.hub.pages.test_reading import text
-from tests.hub.pages.tuning import floor_of, publish, publish_offline
+from tests.hub.pages.tuning import floor_of, publish, publish_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ MACHINE = {"architecture": "x86-64", "features": ["avx2", "avx512f"]}
 def measured(digits: MLModel) -> list[Build]:
     """Builds for a single stream, and one that is faster offline."""
     publish(floor_of(digits), half={"ratio": 0.5})
-    return publish_offline(floor_of(digits), half={"ratio": 0.4})
+    return publish_queries(floor_of(digits), half={"ratio": 0.4})
 
 
 def resolved(client: Client, **more: Any) -> Any:
@@ -49,6 +49,39 @@ def test_the_page_of_a_model_tells_its_throughput_with_a_chart_and_a_program(
 
 
 @pytest.mark.usefixtures("measured")
+def test_the_page_of_a_model_tells_the_time_of_a_query_of_eight_samples(
+    client: Client, digits: MLModel
+) -> None:
+    page = text(client, PATH)
+    # The throughput is measured, these queries are not.
+    assert page.count("Queries of eight samples are not measured on x86-64-avx512: ") == 1
+    faster = {"ratio": 0.5, "p50_ns": 400_000}
+    builds = publish_queries(floor_of(digits), scenario="multi-stream", half=faster)
+    page = text(client, PATH)
+    assert "Queries of eight samples are not measured" not in page
+    section = page[page.index('id="queries"') :]
+    section = section[: section.index("</section>")]
+    assert "2 times as fast, 400 µs a query (default 800 µs a query in the same run)" in section
+    assert "batch 16, one stream per core" in section
+    assert "scenario=&quot;multi-stream&quot;" in section
+    assert "m.map([x] * 8)" in section
+    assert "400 µs a query" in text(client, f"{PATH}/builds")
+    build = resolved(client, scenario="multi-stream")["build"]
+    assert build["uuid"] in {str(one.uuid) for one in builds}
+    assert build["execution"] == {"batch": 16, "streams": "cores"}
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_request_for_queries_of_eight_samples_states_why_they_are_not_measured(
+    client: Client,
+) -> None:
+    answer = resolved(client, scenario="multi-stream")
+    assert answer["build"]["scenario"] == "single-stream"
+    assert "Queries of eight samples are not measured on x86-64-avx512: " in answer["reason"]
+    assert "Search again: hpcfair tune alice/digits" in answer["reason"]
+
+
+@pytest.mark.usefixtures("measured")
 def test_the_page_of_a_target_lists_gains_in_throughput(client: Client) -> None:
     latency, throughput = text(client, "/targets/x86-64-avx512").split('id="throughput"')
     assert "alice/digits" in latency
@@ -74,7 +107,7 @@ def test_the_page_says_why_the_default_is_the_best_for_many_samples(
     client: Client, digits: MLModel, figures: dict[str, Any], why: str
 ) -> None:
     publish(floor_of(digits), half={"ratio": 0.5})
-    *_, slower = publish_offline(floor_of(digits), half={"ratio": 0.4})
+    *_, slower = publish_queries(floor_of(digits), half={"ratio": 0.4})
     slower.delete()
     Record.objects.filter(pk=slower.record_id).update(tolerance="int8", **figures)
     page = text(client, PATH)
@@ -85,7 +118,7 @@ def test_the_page_says_why_the_default_is_the_best_for_many_samples(
 def test_the_program_for_many_samples_is_of_single_rows(client: Client, digits: MLModel) -> None:
     floor = floor_of(digits)
     publish(floor, half={"ratio": 0.5})
-    offline = publish_offline(floor, half={"ratio": 0.4})
+    offline = publish_queries(floor, half={"ratio": 0.4})
     for record in Record.objects.filter(builds__in=offline):
         record.document["identity"]["inputs"] = [
             {"name": "x", "dtype": "float32", "shape": [18, 3], "distribution": {"kind": "normal"}}
@@ -117,7 +150,7 @@ def unmeasured(reason: str, budget_s: float | None) -> dict[str, object]:
         # Of an older version.
         ({}, "the search does not state why", "--target x86-64-avx512 --budget 40s"),
         ({"offline_unmeasured": "no"}, "the search does not state why", "--budget 40s"),
-        ({"offline": "no build is proved faster"}, "", ""),
+        ({"offline": "no build is proved faster", "multi_stream": ""}, "", ""),
     ],
 )
 def test_without_a_measurement_the_page_says_why_and_what_to_do(

@@ -1,4 +1,4 @@
-"""The throughput of a model on one target, as its page shows it beside the latency."""
+"""A model on one target in the scenarios of queries, as its page shows them beside the latency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,40 +10,70 @@ from hub.pages.chart import Chart
 from hub.pages.chart.throughput import throughput_by_batch
 from hub.pages.snippets import Snippet
 from hub.pages.ways import is_closed
+from hub.templatetags.figures import latency
 from registry.scenarios import Scenario
-from registry.selectors.results.speed import InputShape, batch_of
-from registry.selectors.results.throughput import (
-    UnmeasuredThroughput,
-    throughput_of,
-    unmeasured_throughput,
+from registry.selectors.results.queries import (
+    UnmeasuredQueries,
+    query_builds,
+    unmeasured_queries,
 )
+from registry.selectors.results.speed import InputShape, batch_of
 from registry.states import Verdict
 from registry.tables import Build, Graph, MLModel, Record
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughputOffer:
-    """The build of a tolerance class with the highest throughput.
+class _Words:
+    """How a page speaks of a scenario.
+
+    Attributes:
+        anchor: Of its section.
+        samples: What arrives, in a sentence.
+        arrival: The same in a sentence of its own, with when it arrives.
+    """
+
+    anchor: str
+    title: str
+    samples: str
+    arrival: str
+
+
+_WORDS = {
+    Scenario.OFFLINE: _Words(
+        "throughput", "Offline throughput", "many samples", "Many samples at once"
+    ),
+    Scenario.MULTI_STREAM: _Words(
+        "queries",
+        "Queries of eight samples",
+        "such queries",
+        "Eight samples at once, the next eight when these have returned",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOffer:
+    """The build of a tolerance class that answers queries soonest.
 
     Attributes:
         speed: ``2.1 times as fast``, as the default at its best batch.
-        per_second: Such as ``1,240 samples/s``.
-        default: Throughput of the default in the same run; "" of the default itself.
+        figure: Such as ``1,240 samples/s``, or ``6.45 ms a query``.
+        default: The same of the default in the same run; "" of the default itself.
         execution: Such as ``batch 16, one stream per core``.
         snippets: Programs that load it and run many samples.
     """
 
     build: Build
     speed: str
-    per_second: str
+    figure: str
     default: str
     execution: str
     snippets: list[Snippet]
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughputPanel:
-    """Offers in the scenario ``offline``.
+class QueryPanel:
+    """Offers in a scenario of queries.
 
     Attributes:
         default_execution: How the defaults are at their best.
@@ -51,8 +81,10 @@ class ThroughputPanel:
         unproved: Sentences on the builds that were measured and are not proved faster.
     """
 
+    scenario: Scenario
+    words: _Words
     default_execution: str
-    offers: list[ThroughputOffer]
+    offers: list[QueryOffer]
     is_default_best: bool
     unproved: list[str]
     chart: Chart | None
@@ -60,34 +92,35 @@ class ThroughputPanel:
 
 @dataclass(frozen=True, slots=True)
 class UnmeasuredPanel:
-    """What is shown in place of a :class:`ThroughputPanel`.
+    """What is shown in place of a :class:`QueryPanel`.
 
     Attributes:
         snippets: The command that searches again; empty if no search can measure it.
     """
 
-    unmeasured: UnmeasuredThroughput
+    words: _Words
+    unmeasured: UnmeasuredQueries
     snippets: list[Snippet]
 
 
-def throughput_panel(
-    mlmodel: MLModel, graph: Graph, revision_name: str, target: str
-) -> ThroughputPanel | None:
-    """The panel of a network on a target (slug); ``None`` if its throughput is not measured.
+def query_panel(
+    mlmodel: MLModel, graph: Graph, revision_name: str, target: str, scenario: Scenario
+) -> QueryPanel | None:
+    """The panel of a network on a target (slug); ``None`` if the scenario is not measured.
 
     Args:
         revision_name: As people wrote it; "" for the default branch.
     """
-    throughput = throughput_of(graph, target)
-    if throughput is None:
+    measured = query_builds(graph, target, scenario)
+    if measured is None:
         return None
-    example = _one_row(throughput.inputs, graph)
+    example = _one_row(measured.inputs, graph)
     offers = [
-        ThroughputOffer(
+        QueryOffer(
             build=build,
             speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
-            per_second=speedwords.per_second(build),
-            default="" if build.is_baseline else _default_per_second(build),
+            figure=_figure(build),
+            default="" if build.is_baseline else _figure(build, build.ratio),
             execution=speedwords.execution(build),
             snippets=snippets.load(
                 settings.HUB_URL,
@@ -96,27 +129,30 @@ def throughput_panel(
                 runtime=build.runtime,
                 limits={"tolerance": build.tolerance},
                 inputs=example,
-                scenario=Scenario.OFFLINE,
+                scenario=scenario,
                 sign_in=is_closed(mlmodel),
             ),
         )
-        for build in throughput.offers
+        for build in measured.offers
     ]
-    return ThroughputPanel(
-        default_execution=speedwords.execution(throughput.default),
+    is_offline = scenario == Scenario.OFFLINE
+    return QueryPanel(
+        scenario=scenario,
+        words=_WORDS[scenario],
+        default_execution=speedwords.execution(measured.default),
         offers=offers,
-        is_default_best=throughput.best.is_baseline,
-        unproved=[_unproved(record) for record in throughput.unproved],
-        chart=throughput_by_batch(throughput.points),
+        is_default_best=measured.best.is_baseline,
+        unproved=[_unproved(record) for record in measured.unproved],
+        chart=throughput_by_batch(measured.points) if is_offline else None,
     )
 
 
 def unmeasured_panel(
-    mlmodel: MLModel, graph: Graph, revision_name: str, target: str
+    mlmodel: MLModel, graph: Graph, revision_name: str, target: str, scenario: Scenario
 ) -> UnmeasuredPanel | None:
-    """Why :func:`throughput_panel` is ``None``, with the next step; ``None`` before the end of a
+    """Why :func:`query_panel` is ``None``, with the next step; ``None`` before the end of a
     search."""
-    unmeasured = unmeasured_throughput(graph, target)
+    unmeasured = unmeasured_queries(graph, target, scenario)
     if unmeasured is None:
         return None
     again: list[Snippet] = []
@@ -128,13 +164,16 @@ def unmeasured_panel(
             budget_s=unmeasured.budget_s,
             revision=revision_name,
         )
-    return UnmeasuredPanel(unmeasured, again)
+    return UnmeasuredPanel(_WORDS[scenario], unmeasured, again)
 
 
-def _default_per_second(build: Build) -> str:
-    """The throughput of the default in the run that compared it with a build."""
+def _figure(build: Build, ratio: float = 1.0) -> str:
+    """Throughput or time of a build; with the ``ratio`` of its times to those of the default, of
+    the default in the same run."""
+    if build.scenario != Scenario.OFFLINE:
+        return f"{latency(build.p50_ns / ratio)} a query"
     value = build.throughput_per_s
-    return "" if value is None else speedwords.samples_per_second(value * build.ratio)
+    return "" if value is None else speedwords.samples_per_second(value * ratio)
 
 
 def _unproved(record: Record) -> str:

@@ -1,4 +1,5 @@
-"""Throughput of a network's builds in the scenario ``offline``, for the page of its model."""
+"""A network's builds in the scenarios of queries, ``offline`` and ``multi-stream``, for the page of
+its model."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,11 @@ from registry.selectors.results.speed import InputShape, offers_of
 from registry.selectors.work.job import longest_search_s
 from registry.states import JobState, RecordKind, ToleranceClass, Verdict
 from registry.tables import Build, Graph, Job, Record
+
+_WHAT = {
+    Scenario.OFFLINE: "The throughput of many samples is",
+    Scenario.MULTI_STREAM: "Queries of eight samples are",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,8 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput:
-    """Builds of a network on a target in the scenario ``offline``.
+class QueryBuilds:
+    """Builds of a network on a target in a scenario of queries.
 
     Attributes:
         default: The runtime's defaults at their best batch.
@@ -55,13 +61,13 @@ class Throughput:
 
     @property
     def best(self) -> Build:
-        """The build of the highest throughput."""
+        """The build that answers queries soonest."""
         return self.offers[-1]
 
 
 @dataclass(frozen=True, slots=True)
-class UnmeasuredThroughput:
-    """Why the newest search of a network on a target published no throughput.
+class UnmeasuredQueries:
+    """Why the newest search of a network on a target measured no queries of a scenario.
 
     Attributes:
         job: UUID of the search.
@@ -76,10 +82,11 @@ class UnmeasuredThroughput:
     budget_s: float | None
 
 
-def throughput_of(graph: Graph, target: str) -> Throughput | None:
-    """The throughput of a network on a target (slug); ``None`` if it is not measured there."""
+def query_builds(graph: Graph, target: str, scenario: Scenario) -> QueryBuilds | None:
+    """Builds of a network on a target (slug) in a scenario; ``None`` if it is not measured
+    there."""
     rows = Build.objects.filter(
-        graph=graph, target__slug=target, scenario=Scenario.OFFLINE, withdrawn_at=None
+        graph=graph, target__slug=target, scenario=scenario, withdrawn_at=None
     )
     rows = rows.select_related("target", "record")
     rows = rows.defer("record__document", "record__envelope", "provenance")
@@ -91,7 +98,7 @@ def throughput_of(graph: Graph, target: str) -> Throughput | None:
     names = ("document__protocol__sweep", "document__identity__inputs")
     record = Record.objects.filter(pk=offers[-1].record_id).values_list(*names).get()
     sweep, inputs = record
-    return Throughput(
+    return QueryBuilds(
         default,
         offers,
         _latest(map(SweepPoint.from_json, sweep or ())),
@@ -100,9 +107,9 @@ def throughput_of(graph: Graph, target: str) -> Throughput | None:
     )
 
 
-def unmeasured_throughput(graph: Graph, target: str) -> UnmeasuredThroughput | None:
-    """Why :func:`throughput_of` is ``None``; ``None`` if no search on the target (slug) has ended,
-    or if it measured the throughput."""
+def unmeasured_queries(graph: Graph, target: str, scenario: Scenario) -> UnmeasuredQueries | None:
+    """Why :func:`query_builds` is ``None``; ``None`` if no search on the target (slug) has ended,
+    or if it measured the scenario."""
     jobs = Job.objects.filter(
         builds__graph=graph,
         builds__scenario=Scenario.SINGLE_STREAM,
@@ -112,13 +119,14 @@ def unmeasured_throughput(graph: Graph, target: str) -> UnmeasuredThroughput | N
         state=JobState.SUCCEEDED,
     )
     row = jobs.values_list("uuid", "result").first()
-    if row is None or "offline" in row[1]:
+    member = scenario.replace("-", "_")
+    if row is None or member in row[1]:
         return None
     job, result = row
     # A search by an older version of the hub states nothing.
     reason = "the search does not state why; a new one will"
     budget_s: float | None = settings.TUNE_BUDGET_S
-    match result.get("offline_unmeasured"):
+    match result.get(f"{member}_unmeasured"):
         case {"reason": str(stated), "budget_s": (None | int() | float()) as needed_s}:
             reason, budget_s = stated, needed_s
     longest_s = longest_search_s()
@@ -128,16 +136,16 @@ def unmeasured_throughput(graph: Graph, target: str) -> UnmeasuredThroughput | N
             f"{longest_s:.0f} s"
         )
         budget_s = None
-    reason = f"The throughput of many samples is not measured on {target}: {reason.rstrip('.')}."
-    return UnmeasuredThroughput(str(job), target, reason, budget_s)
+    reason = f"{_WHAT[scenario]} not measured on {target}: {reason.rstrip('.')}."
+    return UnmeasuredQueries(str(job), target, reason, budget_s)
 
 
 def _unproved(default: Build) -> list[Record]:
-    """:attr:`Throughput.unproved` of the search that published ``default``."""
+    """:attr:`QueryBuilds.unproved` of the search that published ``default``."""
     if default.job_id is None:
         return []
     rows = Record.objects.filter(
-        job=default.job_id, scenario=Scenario.OFFLINE, kind=RecordKind.CONFIRMED
+        job=default.job_id, scenario=default.scenario, kind=RecordKind.CONFIRMED
     )
     rows = rows.exclude(pk=default.record_id).exclude(verdict__in=("", Verdict.FASTER))
     order = list(ToleranceClass.values)
