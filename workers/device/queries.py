@@ -21,7 +21,7 @@ from workers.fleet.probe import ThisMachine
 
 #: Scenarios of queries, the largest queries first, with the time that each gets after a search, in
 #: relation to the time of the search.
-QUERY_SHARES: Final[Mapping[Scenario, float]] = {OFFLINE: 1.0, MULTI_STREAM: 0.5}
+QUERY_SHARES: Final[Mapping[Scenario, float]] = {OFFLINE: 1.0, MULTI_STREAM: 0.75}
 #: Seconds of a search from which queries are measured as well.
 QUERIES_FROM_S = 30.0
 #: Longest reason, in characters: a note of a job has at most 500.
