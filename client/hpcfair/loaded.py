@@ -142,9 +142,8 @@ class Loaded(Generative):
         """Run the model on a stream of samples; yields the outputs of each item, in order.
 
         Samples run in batches, over several streams at once, as the build was measured in the
-        scenario ``offline`` or ``multi-stream``. Few items are read ahead, so the stream may be
-        endless. The last batch may be smaller. A model of one row takes any number: in batches if
-        its build can.
+        scenario it was loaded for. Few items are read ahead, so the stream may be endless. The last
+        batch may be smaller. A model of one row takes any number: in batches if its build can.
 
         Args:
             items: Each a sample, which lacks the first dimension of the inputs, or a batch of any

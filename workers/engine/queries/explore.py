@@ -86,15 +86,12 @@ def measure_queries(
     backends: Mapping[str, Backend],
     device: Device,
     result: SearchResult,
-    wanted: QueryRequest,
+    queries: QueryRequest,
     *,
     clock: Clock | None = None,
     progress: Progress = no_progress,
 ) -> QueryResult:
-    """Measure queries with the builds of a search.
-
-    Args:
-        device: Must be open; holds the builds of ``result``.
+    """Measure queries with the builds of a search, which the open ``device`` holds.
 
     Raises:
         NotMeasured: batches and streams are of no use here, or the time does not suffice.
@@ -102,7 +99,7 @@ def measure_queries(
         LeaseLost, Cancelled: from ``progress``.
     """
     clock = clock or SystemClock()
-    scenario, seconds, before = wanted.scenario, wanted.seconds, wanted.before
+    scenario, seconds, before = queries.scenario, queries.seconds, queries.before
     reference = backends[request.reference_backend]
     baseline = backends[request.baseline_backend or request.reference_backend]
     sample_s = result.baseline.measurement.candidate_p50_ns / 1e9
@@ -110,6 +107,7 @@ def measure_queries(
     if rounds_s > seconds:
         reason = f"with {sample_s:.2g} s a sample, {seconds:.0f} s do not suffice to prove a gain"
         raise NotMeasured(reason, rounds_s / (1 - _SCREENED))
+    left_s = (1 - _SCREENED) * seconds
     report = partial(progress, scenario, 0, None)
     report("running the reference")
     with EvaluationContext(request, reference, device, clock, baseline) as context:
@@ -128,13 +126,10 @@ def measure_queries(
             rows.largest_query,
             sample_s,
             by_row=rows.by_row,
-            is_affordable=lambda query_s: (
-                _LEAST_SIDES * least_queries_s(query_s) <= (1 - _SCREENED) * seconds
-            ),
+            is_affordable=lambda query_s: _LEAST_SIDES * least_queries_s(query_s) <= left_s,
         )
-        return _Explorer(context, backends, rows, sweep, seconds, progress).explore(
-            subjects, variants
-        )
+        explorer = _Explorer(context, backends, rows, sweep, seconds, progress)
+        return explorer.explore(subjects, variants)
 
 
 class _Explorer:
