@@ -30,12 +30,14 @@ class _Words:
         anchor: Of its section.
         samples: What arrives, in a sentence.
         arrival: The same in a sentence of its own, with when it arrives.
+        each: What follows a figure of a build.
     """
 
     anchor: str
     title: str
     samples: str
     arrival: str
+    each: str = ""
 
 
 _WORDS = {
@@ -47,6 +49,7 @@ _WORDS = {
         "Queries of eight samples",
         "such queries",
         "Eight samples at once, the next eight when these have returned",
+        " a query",
     ),
 }
 
@@ -58,7 +61,7 @@ class QueryOffer:
     Attributes:
         speed: ``2.1 times as fast``, as the default at its best batch.
         figure: Such as ``1,240 samples/s``, or ``6.45 ms a query``.
-        default: The same of the default in the same run; "" of the default itself.
+        default: That of the default in the same run; "" of the default itself.
         execution: Such as ``batch 16, one stream per core``.
         snippets: Programs that load it and run many samples.
     """
@@ -119,7 +122,7 @@ def query_panel(
         QueryOffer(
             build=build,
             speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
-            figure=_figure(build),
+            figure=f"{_figure(build)}{_WORDS[scenario].each}",
             default="" if build.is_baseline else _figure(build, build.ratio),
             execution=speedwords.execution(build),
             snippets=snippets.load(
@@ -171,7 +174,7 @@ def _figure(build: Build, ratio: float = 1.0) -> str:
     """Throughput or time of a build; with the ``ratio`` of its times to those of the default, of
     the default in the same run."""
     if build.scenario != Scenario.OFFLINE:
-        return f"{latency(build.p50_ns / ratio)} a query"
+        return latency(build.p50_ns / ratio)
     value = build.throughput_per_s
     return "" if value is None else speedwords.samples_per_second(value * ratio)
 

@@ -61,7 +61,7 @@ def test_the_page_of_a_model_tells_the_time_of_a_query_of_eight_samples(
     assert "Queries of eight samples are not measured" not in page
     section = page[page.index('id="queries"') :]
     section = section[: section.index("</section>")]
-    assert "2 times as fast, 400 µs a query (default 800 µs a query in the same run)" in section
+    assert "2 times as fast, 400 µs a query (default 800 µs in the same run)" in section
     assert "batch 16, one stream per core" in section
     assert "scenario=&quot;multi-stream&quot;" in section
     assert "m.map([x] * 8)" in section
