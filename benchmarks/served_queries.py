@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.report import say
 from benchmarks.served_figures import speedup_of
 from hpcfair.precisions import TOLERANCES
+from hpcfair.scenarios import result_member
 from workers.device.queries import QUERY_SHARES
 from workers.engine.clock import Clock
 from workers.engine.confirmation import ConfirmedResult
@@ -21,7 +22,7 @@ from workers.engine.requests import TuningRequest
 from workers.engine.search_result import SearchResult
 
 #: Names of the figures.
-QUERIES = ("offline", "multi_stream")
+QUERIES = tuple(map(result_member, QUERY_SHARES))
 _DEFAULTS = {"speedup": 1.0, "low": 1.0, "high": 1.0}
 
 
@@ -53,7 +54,7 @@ def query_builds(
         except (NotMeasured, ReferenceFailed, InfrastructureFailed) as error:
             say(f"{scenario}: {error}")
         else:
-            builds[scenario.replace("-", "_")] = _exact_build(queries)
+            builds[result_member(scenario)] = _exact_build(queries)
     return builds
 
 

@@ -65,6 +65,11 @@ class Execution:
         return f"batch {self.batch}, {streams}"
 
 
+def result_member(scenario: str) -> str:
+    """Name of a scenario's member in the result of a search: ``multi_stream``."""
+    return scenario.replace("-", "_")
+
+
 def checked_scenario(name: str) -> Scenario:
     """A scenario by its name; raises BadInput, which lists all, for another one."""
     for scenario in SCENARIOS:

@@ -30,14 +30,14 @@ class _Words:
         anchor: Of its section.
         samples: What arrives, in a sentence.
         arrival: The same in a sentence of its own, with when it arrives.
-        each: What follows a figure of a build.
+        unit: What follows a figure of a build.
     """
 
     anchor: str
     title: str
     samples: str
     arrival: str
-    each: str = ""
+    unit: str = ""
 
 
 _WORDS = {
@@ -122,7 +122,7 @@ def query_panel(
         QueryOffer(
             build=build,
             speed="the default" if build.is_baseline else speedwords.speed(build.ratio),
-            figure=f"{_figure(build)}{_WORDS[scenario].each}",
+            figure=f"{_figure(build)}{_WORDS[scenario].unit}",
             default="" if build.is_baseline else _figure(build, build.ratio),
             execution=speedwords.execution(build),
             snippets=snippets.load(

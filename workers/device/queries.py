@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any, Final
 
-from hpcfair.scenarios import MULTI_STREAM, OFFLINE, Scenario
+from hpcfair.scenarios import MULTI_STREAM, OFFLINE, Scenario, result_member
 from workers.device.budget import search_seconds
 from workers.device.ports import Hub, JobDevice
 from workers.device.publish import build_columns, origin_of
@@ -72,13 +72,8 @@ def publish_queries(
             summary |= _unmeasured(hub, [scenario], str(error), search_s)
         else:
             _publish(hub, here, search, search_key, device, result, scenario, measured)
-            summary |= {_member(scenario): _gains(measured)}
+            summary |= {result_member(scenario): _gains(measured)}
     return summary
-
-
-def _member(scenario: Scenario) -> str:
-    """Name of a scenario's member of a job's result."""
-    return scenario.replace("-", "_")
 
 
 def _gains(measured: QueryResult) -> str:
@@ -102,7 +97,7 @@ def _unmeasured(
         then = f"; search again (`hpcfair tune --budget {budget_s:.0f}s`)"
     hub.write("note", message=f"Not measured: {' and '.join(scenarios)}: {reason}{then}")
     stated = {"reason": reason, "budget_s": budget_s}
-    return {f"{_member(scenario)}_unmeasured": stated for scenario in scenarios}
+    return {f"{result_member(scenario)}_unmeasured": stated for scenario in scenarios}
 
 
 def _publish(

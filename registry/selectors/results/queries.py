@@ -119,7 +119,8 @@ def unmeasured_queries(graph: Graph, target: str, scenario: Scenario) -> Unmeasu
         state=JobState.SUCCEEDED,
     )
     row = jobs.values_list("uuid", "result").first()
-    member = scenario.replace("-", "_")
+    # As the worker names it: hpcfair.scenarios.result_member.
+    member = scenario.name.lower()
     if row is None or member in row[1]:
         return None
     job, result = row

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hpcfair.precisions import TOLERANCES, Tolerance
-from hpcfair.scenarios import Scenario
+from hpcfair.scenarios import MULTI_STREAM_SAMPLES, Scenario
 from workers.engine.clock import Clock, SystemClock
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
@@ -116,7 +116,7 @@ def measure_queries(
             rows, subjects = rows_and_subjects(context, device, backends, result, report)
         else:
             rows, subjects = before.rows, subjects_of(result, backends)
-            variants = fast_with_small_batches(before.screened, samples_of_query(scenario))
+            variants = fast_with_small_batches(before.screened, MULTI_STREAM_SAMPLES)
         if request.target.cores == 1 and not rows.by_row:
             raise NotMeasured("the network takes no batches, and one core has no use of streams")
         sweep = BatchSweep(

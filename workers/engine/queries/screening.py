@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, zip_longest
 
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import CandidateFailed
@@ -167,30 +167,22 @@ def _first_of_each_class(subjects: Sequence[Subject]) -> list[Subject]:
 
 
 def fast_with_small_batches(
-    configurations: Sequence[QueryConfiguration], largest: int | None
+    configurations: Sequence[QueryConfiguration], largest: int
 ) -> list[Variant]:
-    """The variants of each class that were the fastest with batches of at most ``largest``, if
-    there is such a limit, first the best of each class."""
-    ranked: list[tuple[int, int, Variant]] = []
-    for tolerance in TOLERANCES:
-        of_class = sorted(
-            (
-                (max(point.throughput_per_s for point in small), number, each.variant)
-                for number, each in enumerate(configurations)
-                if each.tolerance == tolerance
-                and (
-                    small := [
-                        point for point in each.points if largest is None or point.batch <= largest
-                    ]
-                )
-            ),
-            reverse=True,
-        )
-        order = TOLERANCES.index(tolerance)
-        ranked += [
-            (rank, order, variant) for rank, (*_, variant) in enumerate(of_class[:_MOST_PER_CLASS])
-        ]
-    return [variant for *_, variant in sorted(ranked, key=lambda entry: entry[:2])]
+    """The variants of each class that were the fastest with batches of at most ``largest`` samples:
+    first the best of each class, strictest class first."""
+
+    def per_s(configuration: QueryConfiguration) -> float:
+        # The first point of each is of batch 1.
+        points = configuration.points
+        return max(point.throughput_per_s for point in points if point.batch <= largest)
+
+    fast = sorted(configurations, key=per_s, reverse=True)
+    by_class = [
+        [each.variant for each in fast if each.tolerance == tolerance][:_MOST_PER_CLASS]
+        for tolerance in TOLERANCES
+    ]
+    return [variant for rank in zip_longest(*by_class) for variant in rank if variant is not None]
 
 
 def fastest_of(

@@ -13,14 +13,14 @@ from workers.engine.clock import Clock
 from workers.engine.queries.ports import QuerySession
 from workers.engine.types import SampleQuery
 
-#: Least duration of what is timed: neither a timer tick must decide it, nor the time in which
-#: streams begin and end. Of a query, or of several short ones if their size is fixed.
+#: Least duration of what is timed, a query or several short ones: neither a timer tick must decide
+#: it, nor the time in which streams begin and end.
 _LEAST_S = 0.05
 #: Runs of a point, the first of them untimed.
 _FIRST_RUNS = 2
 #: Runs of a point after these, as long as they take no more than this.
 _MORE_RUNS, _MORE_S = 2, 0.5
-#: Most runs of a short query whose size is fixed.
+#: Most runs of a short query.
 _MOST_RUNS = 200
 #: Batches that are measured at first. The best one's neighbour follows. OpenVINO compiles a network
 #: for the first four shapes.
@@ -159,7 +159,7 @@ class BatchSweep:
         return SampleQuery(samples, batch, streams, self._by_row)
 
     def _batches_of(self, streams: int) -> list[int]:
-        """Batches that leave no stream without one, if queries are of a fixed size."""
+        """Batches of which a query occupies more than half of the streams, if its size is fixed."""
         most = self._query_samples
         return [
             each for each in self.batches if most is None or each == 1 or each * streams < 2 * most
@@ -197,9 +197,7 @@ class BatchSweep:
         samples = self.samples(batch * streams, per_s=per_s)
         session.query(self.query(samples, batch, streams))
         runs_ns = list(session.time(1, 1).samples_ns)
-        more = _MORE_RUNS
-        if self._query_samples is not None:
-            more = max(more, min(_MOST_RUNS, ceil(_LEAST_S * 1e9 / max(1, runs_ns[0]))))
+        more = max(_MORE_RUNS, min(_MOST_RUNS, ceil(_LEAST_S * 1e9 / max(1, runs_ns[0]))))
         if runs_ns[0] * more <= _MORE_S * 1e9:
             runs_ns += session.time(more, 0).samples_ns
         return ThroughputPoint(side, batch, streams, 1e9 * samples / float(np.median(runs_ns)))

@@ -124,9 +124,16 @@ def _session(clock: VirtualClock, speed: Speed) -> Any:
 
 @pytest.mark.parametrize(
     ("streams", "best", "batches"),
-    [(1, 8, [1, 8]), (1, 1, [1, 8, 2]), (2, 4, [1, 4]), (6, 1, [1, 2, 2]), (16, 1, [1])],
+    [
+        (1, 8, [1, 8]),
+        (1, 1, [1, 8, 2]),
+        (2, 4, [1, 4]),
+        (3, 4, [1, 4]),
+        (6, 1, [1, 2, 2]),
+        (16, 1, [1]),
+    ],
 )
-def test_queries_of_a_fixed_size_occupy_all_streams(
+def test_queries_of_a_fixed_size_occupy_most_streams(
     streams: int, best: int, batches: list[int]
 ) -> None:
     clock = VirtualClock()
